@@ -1,0 +1,45 @@
+"""gaits: train repertoires of policies, not one way to walk but many."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+
+from gaits.policies import MLP
+from gaits.tasks import TASKS, Task, make_task
+
+if TYPE_CHECKING:
+    from gaits.evaluation import LocalEvaluator, Results, Transitions
+
+__version__ = "0.1.0"
+
+__all__ = ["MLP", "TASKS", "LocalEvaluator", "Results", "Task", "Transitions", "make_task"]
+
+# Names whose modules bring Numba, pybullet or JAX along: imported when first used.
+_LAZY = {
+    "LocalEvaluator": "gaits.evaluation",
+    "Results": "gaits.evaluation",
+    "Transitions": "gaits.evaluation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'gaits' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))
+
+
+for _task in TASKS.values():
+    gymnasium.register(
+        _task.env_id,
+        entry_point="gaits.physics.envs:QDEnv",
+        kwargs={"task": _task.name},
+        reward_threshold=_task.objective_range[1],
+        order_enforce=True,
+    )

@@ -1,0 +1,25 @@
+"""What gaits says to people while it works."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
+
+
+def say(message: str) -> None:
+    """One line on stderr, where it does not mix with results."""
+    print(f"gaits: {message}", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def say_if_slow(message: str, seconds: float = 1.0) -> Iterator[None]:
+    """Say something only if the block takes longer than ``seconds``."""
+    timer = threading.Timer(seconds, say, [message])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

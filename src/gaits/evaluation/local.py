@@ -1,0 +1,106 @@
+"""Evaluation on this machine's cores: threads, each with a physics client of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import queue
+from collections.abc import Iterator
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from gaits.evaluation.batch import Batch, make_batch
+from gaits.evaluation.results import Results
+from gaits.physics import make_simulator
+from gaits.physics.world import Episode, Simulator
+from gaits.tasks.task import Task
+
+
+class LocalEvaluator:
+    """Plays episodes on ``workers`` threads (default: one per core); the physics runs outside the interpreter's lock.
+
+    Threads take the next episode whenever they are free. An episode depends only on its solution and seed, so results
+    do not depend on the number of threads, the order of the solutions, or what ran before.
+    """
+
+    def __init__(self, task: Task, workers: int | None = None) -> None:
+        if workers is None:
+            workers = available_cores()
+        if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+            raise ValueError(f"workers must be a whole number of threads, at least 1; got {workers!r}.")
+        self.task = task
+        self.workers = workers
+        self._closed = False
+        self._simulators: queue.SimpleQueue[Simulator] = queue.SimpleQueue()
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="gaits-rollout")
+        try:
+            for _ in range(workers):
+                self._simulators.put(make_simulator(task))
+        except BaseException:
+            self.close()
+            raise
+
+    def submit(
+        self,
+        solutions: ArrayLike,
+        seeds: ArrayLike,
+        transitions: ArrayLike = False,
+        **options: Any,
+    ) -> LocalPending:
+        if self._closed:
+            raise RuntimeError("This evaluator is closed; make a new one.")
+        batch = make_batch(self.task, solutions, seeds, transitions, **options)
+        episodes: list[Episode | None] = [None] * batch.n_episodes
+        turns = itertools.count()
+        futures = [
+            self._threads.submit(self._work, batch, turns, episodes) for _ in range(min(self.workers, batch.n_episodes))
+        ]
+        return LocalPending(self.task, batch, episodes, futures)
+
+    def evaluate(self, solutions: ArrayLike, seeds: ArrayLike, transitions: ArrayLike = False, **options: Any) -> Results:
+        return self.submit(solutions, seeds, transitions, **options).result()
+
+    def _work(self, batch: Batch, turns: Iterator[int], episodes: list[Episode | None]) -> None:
+        simulator = self._simulators.get()
+        try:
+            while not self._closed and (turn := next(turns)) < len(episodes):
+                episodes[turn] = batch.play(turn, simulator, self.task)
+        finally:
+            self._simulators.put(simulator)
+
+    def close(self) -> None:
+        """Stop after the episodes under way, and free all threads and physics clients."""
+        self._closed = True
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        while not self._simulators.empty():
+            self._simulators.get().close()
+
+    def __enter__(self) -> LocalEvaluator:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+
+class LocalPending:
+    """A batch that threads are working on."""
+
+    def __init__(self, task: Task, batch: Batch, episodes: list[Episode | None], futures: list[Future[None]]) -> None:
+        self._task, self._batch, self._episodes, self._futures = task, batch, episodes, futures
+
+    def result(self) -> Results:
+        for future in self._futures:
+            with contextlib.suppress(CancelledError):
+                future.result()
+        played = [episode for episode in self._episodes if episode is not None]
+        if len(played) < len(self._episodes):
+            raise RuntimeError("The evaluator was closed while this batch was being evaluated.")
+        return self._batch.assemble(played, self._task)
+
+
+def available_cores() -> int:
+    """Cores this process may use, which on a cluster can be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

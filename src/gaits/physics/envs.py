@@ -1,0 +1,81 @@
+"""QDGym's environments behind Gymnasium's interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from gaits.physics import kernel, make_simulator
+from gaits.physics.camera import Camera
+from gaits.physics.world import Simulator
+from gaits.tasks import make_task
+
+REWARD_TERMS = ("alive", "progress", "electricity", "joints_at_limit")
+
+
+class QDEnv(gymnasium.Env[np.ndarray, np.ndarray]):
+    """One of gaits' robots. ``reset(seed=s)`` starts exactly the episode that an evaluation with seed s plays.
+
+    ``info`` has ``measures`` (share of the steps so far with each measured foot on the ground), ``feet_contact`` (flags
+    of the step just made) and ``reward_terms``.
+    """
+
+    metadata = {  # noqa: RUF012
+        "render_modes": ["rgb_array"],
+        "render_fps": 60,
+    }
+
+    def __init__(self, task: str, render_mode: str | None = None, width: int = 480, height: int = 360) -> None:
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ValueError(f"render_mode must be None or 'rgb_array'; got {render_mode!r}.")
+        self.task = make_task(task)
+        self.render_mode = render_mode
+        self.observation_space = spaces.Box(-5.0, 5.0, (self.task.obs_dim,), np.float32)
+        self.action_space = spaces.Box(-1.0, 1.0, (self.task.action_dim,), np.float32)
+        self._size = width, height
+        self._simulator: Simulator = make_simulator(self.task)
+        self._camera: Camera | None = None
+        self._touched = np.zeros(len(self.task.robot.feet))
+        self._steps = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(seed=seed)
+        self._simulator.reset(self.np_random.uniform(-0.1, 0.1, self.task.action_dim))
+        self._touched[:] = 0
+        self._steps = 0
+        return self._simulator.state.obs.copy(), self._info()
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        action = np.ascontiguousarray(action, np.float32)
+        if action.shape != self.action_space.shape or not np.isfinite(action).all():
+            raise ValueError(f"An action for {self.task.name} is {self.task.action_dim} finite numbers; got {action}.")
+        reward, end = self._simulator.step(action)
+        self._steps += 1
+        self._touched += self._simulator.state.contact
+        truncated = end == kernel.TRUNCATED and self._steps >= self.task.max_steps
+        return self._simulator.state.obs.copy(), float(reward), end != kernel.TRUNCATED, truncated, self._info()
+
+    def _info(self) -> dict[str, Any]:
+        state = self._simulator.state
+        return {
+            "measures": self._touched[list(self.task.robot.measured_feet)] / max(self._steps, 1),
+            "feet_contact": state.contact.copy(),
+            "reward_terms": dict(zip(REWARD_TERMS, state.terms.tolist(), strict=True)),
+        }
+
+    def render(self) -> np.ndarray | None:
+        if self.render_mode is None:
+            gymnasium.logger.warn(f"render() needs a mode: gymnasium.make({self.task.env_id!r}, render_mode='rgb_array').")
+            return None
+        if self._camera is None:
+            self._camera = Camera(self.task.robot, *self._size)
+        return self._camera.picture(*self._simulator.pose())
+
+    def close(self) -> None:
+        self._simulator.close()
+        if self._camera is not None:
+            self._camera.close()
+            self._camera = None

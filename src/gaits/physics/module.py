@@ -1,0 +1,139 @@
+"""The same simulator through the pybullet module, for platforms whose pybullet hides Bullet's C API."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gaits.physics import capi, kernel, world
+from gaits.tasks.task import Task
+
+
+class ModuleSimulator:
+    """One robot on one floor, one module call per joint, link and foot. The arithmetic is the kernel's."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.sizes = np.array(task.policy.sizes)
+        self.recorder = world.Recorder(task)
+        self.p = capi.pybullet()
+        self._build()
+
+    def _build(self) -> None:
+        p = self.p
+        self.client = p.connect(p.DIRECT)
+        if self.client < 0:
+            raise OSError("pybullet has no free physics client: close other evaluators and environments.")
+        self.here = here = {"physicsClientId": self.client}
+        p.resetSimulation(**here)
+        p.setPhysicsEngineParameter(deterministicOverlappingPairs=1, **here)
+        p.setGravity(0, 0, world.GRAVITY, **here)
+        p.setDefaultContactERP(world.CONTACT_ERP, **here)
+        p.setPhysicsEngineParameter(
+            fixedTimeStep=kernel.SECONDS_PER_STEP,
+            numSubSteps=world.SUBSTEPS,
+            numSolverIterations=world.SOLVER_ITERATIONS,
+            **here,
+        )
+        (floor,) = p.loadSDF(world.floor_path(), **here)
+        p.changeDynamics(floor, -1, lateralFriction=world.FLOOR_FRICTION, restitution=world.FLOOR_RESTITUTION, **here)
+        (body,) = p.loadMJCF(world.model_path(self.task.robot.model), flags=world.MODEL_FLAGS, **here)
+        layout = world.find_layout(self.task.robot)
+        gain = world.MOTOR_GAIN
+        for joint in layout.moving:
+            p.setJointMotorControl2(body, joint, p.POSITION_CONTROL, positionGain=gain, velocityGain=gain, force=0, **here)
+        self.moving = layout.moving
+        self.joints = [layout.moving[i] for i in layout.actuated]
+        self.body = world.make_body(self.task.robot, body, floor)
+        self.state = world.make_state(self.body, self.task.obs_dim)
+        self.saved = p.saveState(**here)
+
+    def reset(self, q0: np.ndarray) -> None:
+        # See kernel.reset_bullet: lifting the robot makes Bullet forget the last episode's contact points.
+        self.p.resetBasePositionAndOrientation(self.body.body, (0, 0, kernel.LIFT_HEIGHT), (0, 0, 0, 1), **self.here)
+        for joint in self.moving:
+            self.p.resetJointState(self.body.body, joint, 0.0, **self.here)
+        self.p.performCollisionDetection(**self.here)
+
+        self.p.restoreState(self.saved, **self.here)
+        for joint, angle in zip(self.joints, q0, strict=True):
+            self.p.resetJointState(self.body.body, joint, angle, 0.0, **self.here)
+        self._read()
+        kernel.begin(self.body, self.state)
+
+    def step(self, action: np.ndarray) -> tuple[float, int]:
+        if not np.isfinite(action).all():
+            return 0.0, kernel.NON_FINITE
+        torques = self.body.torques * np.clip(action.astype(np.float64), -1.0, 1.0)
+        for joint, torque in zip(self.joints, torques, strict=True):
+            self.p.setJointMotorControl2(self.body.body, joint, self.p.TORQUE_CONTROL, force=torque, **self.here)
+        self.p.stepSimulation(**self.here)
+        self._read()
+        reward, end = kernel.judge(self.body, self.state, action)
+        if end == kernel.NON_FINITE:
+            self.close()
+            self._build()
+        return reward, end
+
+    def _read(self) -> None:
+        p, here, body, state = self.p, self.here, self.body, self.state
+        for j, joint in enumerate(self.joints):
+            state.q[j], state.qd[j] = p.getJointState(body.body, joint, **here)[:2]
+        base = p.getBasePositionAndOrientation(body.body, **here)
+        if body.torso < 0:
+            state.torso[:3], state.torso[3:7] = base
+            state.torso[7:] = p.getBaseVelocity(body.body, **here)[0]
+        else:
+            link = p.getLinkState(body.body, body.torso, computeLinkVelocity=1, **here)
+            state.torso[:3], state.torso[3:7], velocity = link[0], link[1], link[6]
+            state.torso[7:] = velocity[0], link[7][2], velocity[2]  # QDGym's slip: angular velocity about z for vy
+        for i, part in enumerate(body.parts):
+            if part >= 0:
+                state.parts_xy[:, i] = p.getLinkState(body.body, part, **here)[0][:2]
+            else:
+                state.parts_xy[:, i] = base[0][:2] if part == -1 else (0.0, 0.0)
+        for f, foot in enumerate(body.feet):
+            state.touching[f] = len(p.getContactPoints(body.body, body.floor, foot, **here)) > 0
+
+    def rollout(
+        self,
+        solution: np.ndarray,
+        q0: np.ndarray,
+        obs_mean: np.ndarray,
+        obs_std: np.ndarray,
+        action_noise: np.ndarray,
+        record: bool,
+    ) -> world.Episode:
+        weights = np.empty_like(solution)
+        kernel.transpose_weights(self.sizes, solution, weights)
+        buffer = np.empty(2 * self.sizes.max(), np.float32)
+        normalized, action = np.empty(self.sizes[0], np.float32), np.empty(self.sizes[-1], np.float32)
+        obs, actions, rewards = self.recorder.arrays(record)
+        touched = np.zeros(self.body.feet.size)
+        objective, length, end = 0.0, 0, kernel.TRUNCATED
+
+        self.reset(q0)
+        obs[0] = self.state.obs
+        while length < self.task.max_steps and end == kernel.TRUNCATED:
+            state = self.state
+            kernel.choose_action(
+                self.sizes, weights, state, obs_mean, obs_std, action_noise, length, normalized, buffer, action
+            )
+            reward, end = self.step(action)
+            if end == kernel.NON_FINITE:
+                break
+            if record:
+                actions[length], rewards[length], obs[length + 1] = action, reward, state.obs
+            objective += reward
+            touched += state.contact
+            length += 1
+        measures = touched[self.body.measured_feet] / max(length, 1)
+        return world.Episode(objective, measures, length, end, *self.recorder.copy(record, length))
+
+    def pose(self) -> tuple[np.ndarray, np.ndarray]:
+        base = np.concatenate(self.p.getBasePositionAndOrientation(self.body.body, **self.here))
+        return base, np.array([self.p.getJointState(self.body.body, joint, **self.here)[0] for joint in self.moving])
+
+    def close(self) -> None:
+        if self.client >= 0:
+            self.p.disconnect(self.client)
+            self.client = -1

@@ -1,0 +1,202 @@
+"""The world all episodes happen in: its constants, what Bullet makes of a robot's model file, and the Simulator protocol."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from gaits.physics import capi, kernel
+from gaits.tasks.task import Robot, Task
+
+GRAVITY = -9.8
+CONTACT_ERP = 0.9
+SUBSTEPS = 4
+SOLVER_ITERATIONS = 5
+FLOOR_FRICTION, FLOOR_RESTITUTION = 0.8, 0.5
+MOTOR_GAIN = 0.1
+ELECTRICITY_COST, STALL_COST = -2.0, -0.1
+MODEL_FLAGS = 8 | 32  # links collide with each other, but not with their ancestors
+
+
+class Episode(NamedTuple):
+    """The outcome of one rollout; the last three are empty unless they were asked for."""
+
+    objective: float
+    measures: np.ndarray  # (M,)
+    length: int
+    end: int  # kernel.TRUNCATED, TERMINATED or NON_FINITE
+    obs: np.ndarray  # (length + 1, obs_dim) float32
+    actions: np.ndarray  # (length, action_dim) float32
+    rewards: np.ndarray  # (length,) float64
+
+
+class Simulator(Protocol):
+    """A robot that can be reset, stepped, and rolled out."""
+
+    body: kernel.Body
+    state: kernel.State
+
+    def reset(self, q0: np.ndarray) -> None:
+        """Start an episode with joints at ``q0`` (J,), at rest."""
+
+    def step(self, action: np.ndarray) -> tuple[float, int]:
+        """Apply a float32 action (J,). Returns (reward, how the episode ended; TRUNCATED if it goes on)."""
+
+    def rollout(
+        self,
+        solution: np.ndarray,
+        q0: np.ndarray,
+        obs_mean: np.ndarray,
+        obs_std: np.ndarray,
+        action_noise: np.ndarray,
+        record: bool,
+    ) -> Episode:
+        """One whole episode of a policy."""
+
+    def pose(self) -> tuple[np.ndarray, np.ndarray]:
+        """Base position and quaternion (7,), and the position of every moving joint: enough to draw the robot."""
+
+    def close(self) -> None:
+        """Free the physics client."""
+
+
+def start_angles(seed: int, n_joints: int) -> np.ndarray:
+    """Where an episode with this seed starts: every joint, in observation order, U(-0.1, 0.1)."""
+    return np.random.Generator(np.random.PCG64(seed)).uniform(-0.1, 0.1, n_joints)
+
+
+class Layout(NamedTuple):
+    """What Bullet makes of a robot's model file. Indices of joints are those of the links they move."""
+
+    links: tuple[str, ...]
+    moving: tuple[int, ...]  # joints that can move
+    q_index: tuple[int, ...]  # per moving joint: where Bullet keeps its position
+    u_index: tuple[int, ...]  # and its velocity
+    actuated: tuple[int, ...]  # joints of Robot.joints, as positions in ``moving``
+    limits: tuple[tuple[float, float], ...]  # of the actuated joints
+    torso: int
+    parts: tuple[int, ...]
+
+
+@functools.cache
+def find_layout(robot: Robot) -> Layout:
+    """Load the model once, through the pybullet module, and read its joints."""
+    module = capi.pybullet()
+    client = module.connect(module.DIRECT)
+    try:
+        (body,) = module.loadMJCF(model_path(robot.model), flags=MODEL_FLAGS, physicsClientId=client)
+        infos = [module.getJointInfo(body, j, physicsClientId=client) for j in range(module.getNumJoints(body, client))]
+    finally:
+        module.disconnect(client)
+    links = tuple(info[12].decode() for info in infos)
+    moving = [info for info in infos if info[3] >= 0]
+    names = [info[1].decode() for info in moving]
+    actuated = tuple(names.index(name) for name in robot.joints)
+    # QDGym keeps parts in a dictionary: the base enters as "torso" after the first link; a link of that name replaces it.
+    parts: dict[str, int] = {}
+    for index, name in enumerate(links):
+        parts[name] = index
+        parts.setdefault("torso", -1)
+    return Layout(
+        links=links,
+        moving=tuple(info[0] for info in moving),
+        q_index=tuple(info[3] for info in moving),
+        u_index=tuple(info[4] for info in moving),
+        actuated=actuated,
+        limits=tuple(moving[i][8:10] for i in actuated),
+        torso=parts["torso"],
+        parts=(*parts.values(), -2),
+    )
+
+
+def model_path(name: str) -> str:
+    import pybullet_data
+
+    return os.path.join(pybullet_data.getDataPath(), "mjcf", name)
+
+
+def floor_path() -> str:
+    import pybullet_data
+
+    return os.path.join(pybullet_data.getDataPath(), "plane_stadium.sdf")
+
+
+def make_body(robot: Robot, body: int, floor: int) -> kernel.Body:
+    layout = find_layout(robot)
+    actuated = np.array(layout.actuated)
+    lower, upper = np.array(layout.limits).T
+    return kernel.Body(
+        body=body,
+        floor=floor,
+        torso=layout.torso,
+        all_q_index=np.array(layout.q_index),
+        q_index=np.array(layout.q_index)[actuated],
+        u_index=np.array(layout.u_index)[actuated],
+        middle=0.5 * (lower + upper),
+        width=upper - lower,
+        torques=np.array(robot.torques),
+        feet=np.array([layout.links.index(name) for name in robot.feet]),
+        parts=np.array(layout.parts),
+        measured_feet=np.array(robot.measured_feet),
+        no_touch=np.array(robot.no_touch, dtype=np.int64),
+        alive_bonus=robot.alive_bonus,
+        min_height=robot.min_height,
+        max_pitch=robot.max_pitch,
+        terminates=robot.terminates,
+        initial_height=robot.initial_height,
+        electricity_cost=robot.effort_scale * ELECTRICITY_COST,
+        stall_cost=robot.effort_scale * STALL_COST,
+    )
+
+
+def make_state(body: kernel.Body, obs_dim: int) -> kernel.State:
+    n_joints, n_feet = body.torques.size, body.feet.size
+    return kernel.State(
+        q=np.zeros(n_joints),
+        qd=np.zeros(n_joints),
+        torso=np.zeros(10),
+        parts_xy=np.zeros((2, body.parts.size)),
+        touching=np.zeros(n_feet, np.float32),
+        contact=np.zeros(n_feet, np.float32),
+        memory=np.zeros(2),
+        obs=np.zeros(obs_dim, np.float32),
+        speeds=np.zeros(n_joints, np.float32),
+        power=np.zeros(n_joints, np.float32),
+        square=np.zeros(n_joints, np.float32),
+        terms=np.zeros(4),
+        pointers=np.zeros(13, np.intp),
+    )
+
+
+class Recorder:
+    """Arrays an episode is written into: full size when transitions are wanted, else empty. Kept between episodes."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.full: tuple[np.ndarray, ...] | None = None
+        self.empty = self._allocate(0)
+
+    def _allocate(self, steps: int) -> tuple[np.ndarray, ...]:
+        task = self.task
+        return (
+            np.zeros((steps + 1, task.obs_dim), np.float32),
+            np.zeros((steps, task.action_dim), np.float32),
+            np.zeros(steps),
+        )
+
+    def arrays(self, record: bool) -> tuple[np.ndarray, ...]:
+        if not record:
+            return self.empty
+        if self.full is None:
+            self.full = self._allocate(self.task.max_steps)
+        return self.full
+
+    def copy(self, record: bool, length: int) -> tuple[np.ndarray, ...]:
+        """The episode just written, in arrays of its own."""
+        if not record:
+            return self.empty
+        obs, actions, rewards = self.arrays(record)
+        return obs[: length + 1].copy(), actions[:length].copy(), rewards[:length].copy()

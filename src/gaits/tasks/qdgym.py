@@ -1,0 +1,116 @@
+"""QDGym's five tasks. Four of them are the paper's; Humanoid comes with QDGym only.
+
+Objective ranges of the four: the lowest objective ever inserted in the paper's experiments, and QDGym's reward
+threshold. Humanoid has neither. Its minimum is the lowest return that ``benchmarks/humanoid_range.py`` met (-2963.8
+in 12,000 episodes), rounded down; its maximum is two for each of 1000 steps alive plus 1000 for moving forward at about a metre a second.
+"""
+
+from __future__ import annotations
+
+from gaits.tasks.task import Robot, Task
+
+_LEG = ("thigh_joint", "leg_joint", "foot_joint")
+
+_HUMANOID_JOINTS = (
+    *("abdomen_z", "abdomen_y", "abdomen_x"),
+    *("right_hip_x", "right_hip_z", "right_hip_y", "right_knee"),
+    *("left_hip_x", "left_hip_z", "left_hip_y", "left_knee"),
+    *("right_shoulder1", "right_shoulder2", "right_elbow"),
+    *("left_shoulder1", "left_shoulder2", "left_elbow"),
+)
+_HUMANOID_POWER = (100, 100, 100) + 2 * (100, 100, 300, 200) + 6 * (75,)
+
+QDGYM = (
+    Task(
+        name="qd_ant",
+        title="QD Ant",
+        robot=Robot(
+            model="ant.xml",
+            joints=("hip_1", "ankle_1", "hip_2", "ankle_2", "hip_3", "ankle_3", "hip_4", "ankle_4"),
+            torques=8 * (2.5 * 100.0,),
+            feet=("front_left_foot", "front_right_foot", "left_back_foot", "right_back_foot"),
+            measured_feet=(0, 1, 2, 3),
+            min_height=0.26,
+        ),
+        obs_dim=28,
+        action_dim=8,
+        measure_names=("front left foot", "front right foot", "back left foot", "back right foot"),
+        grid=(6, 6, 6, 6),
+        objective_range=(-374.702526595403, 2500.0),
+    ),
+    Task(
+        name="qd_half_cheetah",
+        title="QD Half-Cheetah",
+        robot=Robot(
+            model="half_cheetah.xml",
+            joints=("bthigh", "bshin", "bfoot", "fthigh", "fshin", "ffoot"),
+            torques=tuple(0.90 * power for power in (120.0, 90.0, 60.0, 140.0, 60.0, 30.0)),
+            feet=("ffoot", "fshin", "fthigh", "bfoot", "bshin", "bthigh"),
+            measured_feet=(0, 3),
+            max_pitch=1.0,
+            no_touch=(1, 2, 4, 5),
+            terminates=False,
+        ),
+        obs_dim=26,
+        action_dim=6,
+        measure_names=("front foot", "back foot"),
+        grid=(32, 32),
+        objective_range=(-2797.5195251991777, 3000.0),
+    ),
+    Task(
+        name="qd_hopper",
+        title="QD Hopper",
+        robot=Robot(
+            model="hopper.xml",
+            joints=_LEG,
+            torques=3 * (0.75 * 100.0,),
+            feet=("foot",),
+            measured_feet=(0,),
+            min_height=0.8,
+            max_pitch=1.0,
+        ),
+        obs_dim=15,
+        action_dim=3,
+        measure_names=("foot",),
+        grid=(1024,),
+        objective_range=(-362.0897231940748, 2500.0),
+    ),
+    Task(
+        name="qd_walker",
+        title="QD Walker",
+        robot=Robot(
+            model="walker2d.xml",
+            joints=(*_LEG, "thigh_left_joint", "leg_left_joint", "foot_left_joint"),
+            torques=2 * (0.40 * 100.0, 0.40 * 100.0, 0.40 * 30.0),
+            feet=("foot", "foot_left"),
+            measured_feet=(0, 1),
+            min_height=0.8,
+            max_pitch=1.0,
+        ),
+        obs_dim=22,
+        action_dim=6,
+        measure_names=("right foot", "left foot"),
+        grid=(32, 32),
+        objective_range=(-67.16652198025106, 2500.0),
+    ),
+    Task(
+        name="qd_humanoid",
+        title="QD Humanoid",
+        robot=Robot(
+            model="humanoid_symmetric.xml",
+            joints=_HUMANOID_JOINTS,
+            torques=tuple(power * 0.41 for power in _HUMANOID_POWER),
+            feet=("right_foot", "left_foot"),
+            measured_feet=(0, 1),
+            alive_bonus=2.0,
+            min_height=0.78,
+            initial_height=0.8,
+            effort_scale=4.25,
+        ),
+        obs_dim=44,
+        action_dim=17,
+        measure_names=("right foot", "left foot"),
+        grid=(32, 32),
+        objective_range=(-3000.0, 3000.0),
+    ),
+)

@@ -1,0 +1,95 @@
+"""What is solved: the records every other part of gaits is parameterized by."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from gaits.policies import MLP
+
+
+@dataclass(frozen=True)
+class Robot:
+    """One of QDGym's robots: everything about it that is not in its model file.
+
+    ``joints``, ``torques`` (N·m at full action) and the action share one order; ``feet`` is the order of the contact
+    flags in the observation, and ``measured_feet`` are the positions in it whose contact time is a measure.
+    """
+
+    model: str
+    joints: tuple[str, ...]
+    torques: tuple[float, ...]
+    feet: tuple[str, ...]
+    measured_feet: tuple[int, ...]
+    alive_bonus: float = 1.0
+    min_height: float = -math.inf
+    max_pitch: float = math.inf
+    no_touch: tuple[int, ...] = ()
+    """Positions in ``feet`` whose contact ends the bonus for being alive."""
+    terminates: bool = True
+    initial_height: float = math.nan
+    """Height that the observed height is relative to; NaN takes the torso's height at the start."""
+    effort_scale: float = 1.0
+    """Factor on both costs of using the motors."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """An environment, the measures that tell its behaviours apart, and the archive grid over them.
+
+    Attributes:
+        measure_names: One name per measure; every measure lies in [0, 1].
+        grid: Cells along each measure.
+        objective_range: (min, max) objective: the QD score's offset, and the top of colour scales.
+        max_steps: Longest episode.
+        hidden: Widths of the policy's hidden layers.
+    """
+
+    name: str
+    title: str
+    robot: Robot
+    obs_dim: int
+    action_dim: int
+    measure_names: tuple[str, ...]
+    grid: tuple[int, ...]
+    objective_range: tuple[float, float]
+    max_steps: int = 1000
+    hidden: tuple[int, ...] = (128, 128)
+
+    def __post_init__(self) -> None:
+        k = len(self.measure_names)
+        if len(self.grid) != k or not all(isinstance(n, int) and n > 0 for n in self.grid):
+            raise ValueError(
+                f"{self.name} has {k} measure(s) ({', '.join(self.measure_names)}), so its grid needs {k} positive whole "
+                f"number(s) of cells; got {self.grid}."
+            )
+        low, high = self.objective_range
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ValueError(
+                f"objective_range must be two finite numbers (min, max) with min < max; got {self.objective_range}."
+            )
+        if self.max_steps < 1:
+            raise ValueError(f"max_steps must be at least 1; got {self.max_steps}.")
+
+    @property
+    def policy(self) -> MLP:
+        return MLP(self.obs_dim, self.hidden, self.action_dim)
+
+    @property
+    def solution_dim(self) -> int:
+        return self.policy.solution_dim
+
+    @property
+    def env_id(self) -> str:
+        """The name under which Gymnasium makes this task's environment."""
+        return "gaits/" + self.title.replace(" ", "").replace("-", "") + "-v0"
+
+    def with_(self, **changes: Any) -> Task:
+        """A copy with some fields changed; ``None`` leaves a field as it is."""
+        changes = {key: value for key, value in changes.items() if value is not None}
+        for key in ("grid", "objective_range", "hidden"):
+            if key in changes:
+                changes[key] = tuple(changes[key])
+        return dataclasses.replace(self, **changes)

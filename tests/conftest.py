@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gaits
+
+
+@pytest.fixture(params=["native", "pybullet"])
+def backend(request, monkeypatch):
+    """Both ways to play an episode."""
+    monkeypatch.setenv("GAITS_PHYSICS", request.param)
+    return request.param
+
+
+def random_solutions(task: gaits.Task, n: int, seed: int = 0, scale: float = 1.0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.float32(scale) * np.stack([task.policy.init(rng) for _ in range(n)])
+
+
+def same(a, b) -> bool:
+    """Two Results are equal to the last bit."""
+    return all(
+        np.array_equal(getattr(a, name), getattr(b, name))
+        for name in ("objective", "measures", "length", "failed", "episode_objective")
+    )

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conformance.evaluator import EvaluatorSuite
+from conftest import random_solutions, same
+
+import gaits
+
+
+class TestLocalEvaluator(EvaluatorSuite):
+    def make(self, task, workers):
+        return gaits.LocalEvaluator(task, workers=workers)
+
+
+class TestThroughTheModule(EvaluatorSuite):
+    @pytest.fixture(autouse=True)
+    def force_module(self, monkeypatch):
+        monkeypatch.setenv("GAITS_PHYSICS", "pybullet")
+
+    def make(self, task, workers):
+        return gaits.LocalEvaluator(task, workers=workers)
+
+
+@pytest.mark.parametrize("name", gaits.TASKS)
+def test_every_task_on_any_number_of_threads(name):
+    task = gaits.make_task(name, max_steps=150)
+    solutions = random_solutions(task, 12)
+    results = []
+    for workers in (1, 3):
+        with gaits.LocalEvaluator(task, workers) as evaluator:
+            results.append(evaluator.evaluate(solutions, range(12)))
+    assert same(*results)
+
+
+@pytest.mark.parametrize("workers", [0, -1, 1.5, True, "two"])
+def test_impossible_workers(workers):
+    with pytest.raises(ValueError, match="at least 1; got"):
+        gaits.LocalEvaluator(gaits.make_task("qd_hopper"), workers=workers)
+
+
+def test_two_batches_at_once():
+    task = gaits.make_task("qd_hopper", max_steps=60)
+    solutions = random_solutions(task, 8)
+    with gaits.LocalEvaluator(task, workers=2) as evaluator:
+        first, second = evaluator.submit(solutions, range(8)), evaluator.submit(solutions[::-1], range(8)[::-1])
+        a, b = first.result(), second.result()
+    np.testing.assert_array_equal(a.objective, b.objective[::-1])
+
+
+def test_closing_stops_a_batch():
+    task = gaits.make_task("qd_half_cheetah")
+    evaluator = gaits.LocalEvaluator(task, workers=1)
+    pending = evaluator.submit(random_solutions(task, 50), range(50))
+    evaluator.close()
+    with pytest.raises(RuntimeError, match="closed while"):
+        pending.result()
+    assert not [t for t in threading.enumerate() if t.name.startswith("gaits-rollout")]
+
+
+LEAK_CHECK = """
+import gc, re, threading
+import gaits
+
+def megabytes():
+    gc.collect()
+    return int(re.search(r"VmRSS:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
+
+task = gaits.make_task("qd_hopper", max_steps=20)
+solution = [[0.0] * task.solution_dim] * 4
+for i in range(60):
+    with gaits.LocalEvaluator(task, workers=2) as evaluator:
+        evaluator.evaluate(solution, range(4), transitions=True)
+    if i == 9:
+        before = megabytes()
+print(threading.active_count(), megabytes() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads memory from /proc")
+def test_fifty_evaluators_leak_nothing():
+    done = subprocess.run([sys.executable, "-c", LEAK_CHECK], check=True, capture_output=True, text=True)
+    threads, growth = done.stdout.split()
+    assert int(threads) == 1
+    assert float(growth) < 30  # one physics client alone takes 28 MB

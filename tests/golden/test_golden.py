@@ -1,0 +1,70 @@
+"""Episodes recorded from the original QDGym come back number for number, three ways."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+import gaits
+from gaits.physics import kernel, make_simulator
+from gaits.physics.world import start_angles
+
+HERE = Path(__file__).parent
+
+
+def episodes(name):
+    with np.load(HERE / f"{name}.npz") as data:
+        for k in range(int(data["n_episodes"])):
+            yield {key.removeprefix(f"ep{k}_"): data[key] for key in data if key.startswith(f"ep{k}_")}
+
+
+@pytest.mark.parametrize("name", gaits.TASKS)
+def test_table_agrees_with_the_recording(name):
+    task = gaits.make_task(name)
+    with np.load(HERE / f"{name}.npz") as data:
+        assert tuple(data["joint_names"]) == task.robot.joints
+        assert tuple(data["foot_list"]) == task.robot.feet
+
+
+@pytest.mark.parametrize("name", gaits.TASKS)
+def test_environment(name, backend):
+    env = gymnasium.make(gaits.make_task(name).env_id, disable_env_checker=True)
+    for episode in episodes(name):
+        obs, _ = env.reset(seed=int(episode["seed"]))
+        rows, rewards, contacts = [obs], [], []
+        for action in episode["actions"]:
+            obs, reward, terminated, truncated, info = env.step(action)
+            rows.append(obs)
+            rewards.append(reward)
+            contacts.append(info["feet_contact"])
+            assert reward == pytest.approx(sum(info["reward_terms"].values()), abs=1e-9)
+        np.testing.assert_array_equal(rows, episode["obs"])
+        np.testing.assert_allclose(rewards, episode["rewards"], rtol=0, atol=1e-9)
+        np.testing.assert_array_equal(contacts, episode["feet_contact"])
+        np.testing.assert_array_equal(info["measures"], episode["measures"])
+        assert (terminated, truncated) == (not episode["truncated"], bool(episode["truncated"]))
+    env.close()
+
+
+@pytest.mark.parametrize("name", gaits.TASKS)
+def test_whole_rollout(name, backend):
+    """A policy of zeros acts 0; the recorded actions are played as its noise."""
+    task = gaits.make_task(name)
+    simulator = make_simulator(task)
+    zeros = np.zeros(task.obs_dim, np.float32)
+    for episode in episodes(name):
+        q0 = start_angles(int(episode["seed"]), task.action_dim)
+        np.testing.assert_array_equal(q0, episode["q0"])
+        solution = np.zeros(task.solution_dim, np.float32)
+        played = simulator.rollout(solution, q0, zeros, zeros + 1, episode["actions"], record=True)
+        assert played.length == len(episode["rewards"])
+        assert played.end == (kernel.TRUNCATED if episode["truncated"] else kernel.TERMINATED)
+        np.testing.assert_array_equal(played.obs, episode["obs"])
+        np.testing.assert_array_equal(played.actions, episode["actions"])
+        np.testing.assert_allclose(played.rewards, episode["rewards"], rtol=0, atol=1e-9)
+        np.testing.assert_array_equal(played.measures, episode["measures"])
+        assert played.objective == pytest.approx(float(episode["return"]), abs=1e-7)
+    simulator.close()
