@@ -26,6 +26,9 @@ test: $(READY)  ## set up, then lint, check types and run the tests
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
 
+train: $(READY)  ## set up, then train a small repertoire: MAP-Elites on QD Hopper, about three minutes
+	$(BIN)/gaits train qd_hopper map_elites --evaluations 50000 --out runs/first
+
 bench: $(READY)  ## measure rollout speed side by side with bare physics and the original environments
 	$(BIN)/gaits bench rollout
 
@@ -40,4 +43,4 @@ clean:  ## remove .venv and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup test bench lock clean
+.PHONY: help setup test train bench lock clean

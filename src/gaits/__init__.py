@@ -11,17 +11,40 @@ from gaits.policies import MLP
 from gaits.tasks import TASKS, Task, make_task
 
 if TYPE_CHECKING:
+    from gaits.algorithms import ALGORITHMS
     from gaits.evaluation import LocalEvaluator, Results, Transitions
+    from gaits.runs import Run, load_archive, load_run
+    from gaits.training import resume, train
 
 __version__ = "0.1.0"
 
-__all__ = ["MLP", "TASKS", "LocalEvaluator", "Results", "Task", "Transitions", "make_task"]
+__all__ = [
+    "ALGORITHMS",
+    "MLP",
+    "TASKS",
+    "LocalEvaluator",
+    "Results",
+    "Run",
+    "Task",
+    "Transitions",
+    "load_archive",
+    "load_run",
+    "make_task",
+    "resume",
+    "train",
+]
 
-# Names whose modules bring Numba, pybullet or JAX along: imported when first used.
+# Names whose modules bring Numba, pybullet, ribs or JAX along: imported when first used.
 _LAZY = {
+    "ALGORITHMS": "gaits.algorithms",
     "LocalEvaluator": "gaits.evaluation",
     "Results": "gaits.evaluation",
+    "Run": "gaits.runs",
     "Transitions": "gaits.evaluation",
+    "load_archive": "gaits.runs",
+    "load_run": "gaits.runs",
+    "resume": "gaits.training",
+    "train": "gaits.training",
 }
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from conftest import random_solutions, same
@@ -10,8 +13,8 @@ import gaits
 
 
 class EvaluatorSuite:
-    def make(self, task: gaits.Task, workers: int):
-        raise NotImplementedError
+    make: Callable[[gaits.Task, int], Any]
+    """(task, workers) -> an evaluator, also a context manager."""
 
     @pytest.fixture
     def task(self):
@@ -127,7 +130,8 @@ class EvaluatorSuite:
             ({"seeds": [1, -1]}, "from 0 to .* got -1"),
             ({"seeds": [1, 2**63]}, "got 9223372036854775808"),
             ({"seeds": [1, 2**70]}, "got 1180591620717411303424"),
-            ({"seeds": [1.0, 2.0]}, "dtype float64"),
+            ({"seeds": [1.0, 2.0]}, "got 1.0"),
+            ({"seeds": np.array([1.0, 2.0])}, "got dtype float64"),
             ({"transitions": [True]}, "one bool or 2"),
             ({"action_noise": -1.0}, "action_noise"),
             ({"action_noise": np.nan}, "action_noise"),

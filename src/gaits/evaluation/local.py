@@ -12,7 +12,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from gaits.evaluation.batch import Batch, make_batch
+from gaits.evaluation.job import Job, make_job
 from gaits.evaluation.results import Results
 from gaits.physics import make_simulator
 from gaits.physics.world import Episode, Simulator
@@ -52,22 +52,20 @@ class LocalEvaluator:
     ) -> LocalPending:
         if self._closed:
             raise RuntimeError("This evaluator is closed; make a new one.")
-        batch = make_batch(self.task, solutions, seeds, transitions, **options)
-        episodes: list[Episode | None] = [None] * batch.n_episodes
+        job = make_job(self.task, solutions, seeds, transitions, **options)
+        episodes: list[Episode | None] = [None] * job.n_episodes
         turns = itertools.count()
-        futures = [
-            self._threads.submit(self._work, batch, turns, episodes) for _ in range(min(self.workers, batch.n_episodes))
-        ]
-        return LocalPending(self.task, batch, episodes, futures)
+        futures = [self._threads.submit(self._work, job, turns, episodes) for _ in range(min(self.workers, job.n_episodes))]
+        return LocalPending(self.task, job, episodes, futures)
 
     def evaluate(self, solutions: ArrayLike, seeds: ArrayLike, transitions: ArrayLike = False, **options: Any) -> Results:
         return self.submit(solutions, seeds, transitions, **options).result()
 
-    def _work(self, batch: Batch, turns: Iterator[int], episodes: list[Episode | None]) -> None:
+    def _work(self, job: Job, turns: Iterator[int], episodes: list[Episode | None]) -> None:
         simulator = self._simulators.get()
         try:
             while not self._closed and (turn := next(turns)) < len(episodes):
-                episodes[turn] = batch.play(turn, simulator, self.task)
+                episodes[turn] = job.play(turn, simulator, self.task)
         finally:
             self._simulators.put(simulator)
 
@@ -86,10 +84,10 @@ class LocalEvaluator:
 
 
 class LocalPending:
-    """A batch that threads are working on."""
+    """A job that threads are working on."""
 
-    def __init__(self, task: Task, batch: Batch, episodes: list[Episode | None], futures: list[Future[None]]) -> None:
-        self._task, self._batch, self._episodes, self._futures = task, batch, episodes, futures
+    def __init__(self, task: Task, job: Job, episodes: list[Episode | None], futures: list[Future[None]]) -> None:
+        self._task, self._job, self._episodes, self._futures = task, job, episodes, futures
 
     def result(self) -> Results:
         for future in self._futures:
@@ -97,8 +95,8 @@ class LocalPending:
                 future.result()
         played = [episode for episode in self._episodes if episode is not None]
         if len(played) < len(self._episodes):
-            raise RuntimeError("The evaluator was closed while this batch was being evaluated.")
-        return self._batch.assemble(played, self._task)
+            raise RuntimeError("The evaluator was closed while this job was being evaluated.")
+        return self._job.assemble(played, self._task)
 
 
 def available_cores() -> int:

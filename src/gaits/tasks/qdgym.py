@@ -1,8 +1,9 @@
 """QDGym's five tasks. Four of them are the paper's; Humanoid comes with QDGym only.
 
 Objective ranges of the four: the lowest objective ever inserted in the paper's experiments, and QDGym's reward
-threshold. Humanoid has neither. Its minimum is the lowest return that ``benchmarks/humanoid_range.py`` met (-2963.8
-in 12,000 episodes), rounded down; its maximum is two for each of 1000 steps alive plus 1000 for moving forward at about a metre a second.
+threshold. Humanoid has neither. Its minimum is the lowest return that ``benchmarks/humanoid_range.py`` met (-2963.8 in
+12,000 episodes), rounded down; its maximum is two for each of 1000 steps alive plus 1000 for moving forward at about
+a metre a second.
 """
 
 from __future__ import annotations

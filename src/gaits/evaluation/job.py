@@ -1,4 +1,4 @@
-"""A checked batch of episodes to play, and the assembly of their outcomes. Shared by all evaluators."""
+"""A checked job: episodes to play, and the assembly of their outcomes. Shared by all evaluators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True)
-class Batch:
+class Job:
     """n solutions with E episodes each; episode e belongs to solution e // E."""
 
     solutions: np.ndarray  # (n, solution_dim) float32
@@ -85,7 +85,7 @@ def draw_noise(seed: int, std: float, task: Task) -> np.ndarray:
     return np.float32(std) * rng.standard_normal((task.max_steps, task.action_dim), np.float32)
 
 
-def make_batch(
+def make_job(
     task: Task,
     solutions: ArrayLike,
     seeds: ArrayLike,
@@ -93,7 +93,7 @@ def make_batch(
     action_noise: float = 0.0,
     obs_mean: ArrayLike | None = None,
     obs_std: ArrayLike | None = None,
-) -> Batch:
+) -> Job:
     """Check what the user gave, once, so that nothing further in has to."""
     checked = check_solutions(task, solutions)
     n = len(checked)
@@ -106,7 +106,7 @@ def make_batch(
     std = check_statistics("obs_std", task, n, 1.0 if obs_std is None else obs_std)
     if not (std > 0).all():
         raise ValueError(f"obs_std must be positive everywhere; its smallest value is {std.min()}.")
-    return Batch(checked, check_seeds(seeds, n), np.broadcast_to(keep, n), float(action_noise), mean, std)
+    return Job(checked, check_seeds(seeds, n), np.broadcast_to(keep, n), float(action_noise), mean, std)
 
 
 def check_solutions(task: Task, solutions: ArrayLike) -> np.ndarray:

@@ -1,0 +1,61 @@
+"""MAP-Elites: copy random elites, add Gaussian noise, keep what is better. The paper's simplest baseline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from ribs.emitters import GaussianEmitter
+
+from gaits.algorithms.base import Batch, Iteration, spawn_ints
+from gaits.archives import insert, make_archive
+from gaits.evaluation.results import Results
+from gaits.settings import positive
+from gaits.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class MapElitesSettings:
+    """Settings of MAP-Elites; the defaults are the paper's."""
+
+    batch_size: int = 100
+    """Solutions per iteration (λ)."""
+    sigma: float = 0.02
+    """Standard deviation of the Gaussian noise on every parameter (σ)."""
+
+    def __post_init__(self) -> None:
+        positive(self, "batch_size", "sigma")
+
+
+class MapElites:
+    """One iteration: λ uniformly chosen elites plus N(0, σ²I), inserted in order. The first starts from one network."""
+
+    def __init__(self, task: Task, settings: MapElitesSettings, seed: np.random.SeedSequence) -> None:
+        init, archive, emitter = spawn_ints(seed, 3)
+        self.archive = make_archive(task, archive)
+        self.emitter = GaussianEmitter(
+            self.archive,
+            sigma=settings.sigma,
+            x0=task.policy.init(np.random.default_rng(init)),
+            batch_size=settings.batch_size,
+            seed=emitter,
+        )
+
+    def ask(self) -> Batch:
+        self.solutions = self.emitter.ask()
+        return Batch(self.solutions)
+
+    def learn(self) -> None:
+        pass
+
+    def tell(self, results: Results) -> Iteration:
+        good = ~results.failed
+        inserted = insert(self.archive, self.solutions[good], results.objective[good], results.measures[good])
+        return Iteration([inserted])
+
+    def state(self) -> dict[str, Any]:
+        return {"archive": self.archive, "emitter": self.emitter}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.archive, self.emitter = state["archive"], state["emitter"]

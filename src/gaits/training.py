@@ -1,0 +1,167 @@
+"""Starting and resuming runs: what ``gaits train`` and ``gaits.train`` do."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from gaits.algorithms import ALGORITHMS
+from gaits.console import say
+from gaits.evaluation import LocalEvaluator
+from gaits.runs import Run, load_run
+from gaits.runs.config import Config, make_config, package_versions
+from gaits.runs.directory import RunDirectory, locked, prepare_folder
+from gaits.search import Search
+from gaits.tasks.task import Task
+
+Callback = Callable[[dict[str, float], Any], bool | None]
+"""Called after every iteration with its row of metrics and the archive; return True to stop the run there."""
+
+
+class Watcher(Protocol):
+    """Something that shows how a run is going."""
+
+    def update(self, row: dict[str, float], archive: Any) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Interrupted(Exception):
+    """The run was asked to stop; it was saved and can be resumed."""
+
+
+def train(
+    task: str | Task,
+    algorithm: str,
+    *,
+    evaluations: int = 1_000_000,
+    seed: int = 1,
+    workers: int | None = None,
+    out: str | Path | None = None,
+    callback: Callback | None = None,
+    watchers: tuple[Watcher, ...] = (),
+    checkpoint_iterations: int = 100,
+    checkpoint_minutes: float = 5.0,
+    **settings: Any,
+) -> Run:
+    """Train a repertoire.
+
+    Args:
+        task: Name of a task, or a registered task with some fields changed.
+        algorithm: Name of an algorithm.
+        evaluations: Stop after this many; an iteration that was begun is finished.
+        seed: Same seed, same run, whatever the number of workers.
+        workers: Threads to play episodes on; default: one per core.
+        out: Folder of the run; default: ``runs/TASK-ALGORITHM-seedSEED``.
+        callback: Called after every iteration with its metrics and the archive; returns True to stop.
+        watchers: Shown every iteration; closed at the end.
+        checkpoint_iterations, checkpoint_minutes: A checkpoint is written when either has passed.
+        settings: Settings of the algorithm.
+    """
+    config = make_config(
+        task,
+        algorithm,
+        settings,
+        seed=seed,
+        evaluations=evaluations,
+        checkpoint_iterations=checkpoint_iterations,
+        checkpoint_minutes=checkpoint_minutes,
+    )
+    folder = Path(out) if out is not None else Path("runs", f"{config.task}-{algorithm}-seed{seed}")
+    prepare_folder(folder)
+    with locked(folder):
+        config.save(folder)
+        return _run(folder, config, workers, callback, watchers)
+
+
+def resume(
+    folder: str | Path,
+    *,
+    evaluations: int | None = None,
+    workers: int | None = None,
+    previous: bool = False,
+    callback: Callback | None = None,
+    watchers: tuple[Watcher, ...] = (),
+) -> Run:
+    """Continue a run from its newest checkpoint, exactly as if it had never stopped.
+
+    Args:
+        folder: The run.
+        evaluations: A new total, to make a finished run longer.
+        previous: Go back to the checkpoint before the newest.
+    """
+    run = load_run(folder)
+    config = run.config
+    if evaluations is not None:
+        config = dataclasses.replace(config, evaluations=evaluations)
+    for name, version in package_versions().items():
+        if config.versions.get(name) != version:
+            say(f"{name} was {config.versions.get(name)} when the run began and is {version} now: results may differ.")
+    with locked(run.folder):
+        if config != run.config:
+            config.save(run.folder)
+        return _run(run.folder, config, workers, callback, watchers, previous=previous)
+
+
+def _run(
+    folder: Path,
+    config: Config,
+    workers: int | None,
+    callback: Callback | None,
+    watchers: tuple[Watcher, ...],
+    previous: bool = False,
+) -> Run:
+    task = config.make_task()
+    directory = RunDirectory(folder, config)
+    with LocalEvaluator(task, workers) as evaluator, stop_signals() as stop, contextlib.ExitStack() as stack:
+        for watcher in watchers:
+            stack.callback(watcher.close)
+        algorithm = ALGORITHMS[config.algorithm].make(
+            task, config.make_settings(), np.random.SeedSequence(config.seed, spawn_key=(0,))
+        )
+        search = Search(algorithm, evaluator, _seed_key(config.seed))
+        directory.restore(search, previous)
+        while search.counters.evaluations < config.evaluations and not stop.is_set():
+            row = directory.record(search, search.iterate())
+            for watcher in watchers:
+                watcher.update(row, algorithm.archive)
+            if callback is not None and callback(row, search.algorithm.archive):
+                break
+        directory.save(search)
+        if stop.is_set() and search.counters.evaluations < config.evaluations:
+            raise Interrupted(search.counters.iteration)
+    return Run(folder, config)
+
+
+def _seed_key(seed: int) -> int:
+    low, high = np.random.SeedSequence(seed, spawn_key=(1,)).generate_state(2, np.uint64).tolist()
+    return low | high << 64
+
+
+@contextlib.contextmanager
+def stop_signals() -> Iterator[threading.Event]:
+    """An event set by the first Ctrl-C or SIGTERM. The second one raises KeyboardInterrupt at once."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def handle(number: int, frame: Any) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        say("stopping: finishing this iteration, then saving. Once more to leave at once.")
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

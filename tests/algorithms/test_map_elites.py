@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conformance.algorithm import AlgorithmSuite, small_task
+
+from gaits.algorithms.map_elites import MapElites, MapElitesSettings
+from gaits.evaluation.results import Results
+
+
+class TestConformance(AlgorithmSuite):
+    name = "map_elites"
+    settings = {"batch_size": 16}  # noqa: RUF012
+
+
+def results(objective, measures):
+    n = len(objective)
+    return Results(
+        np.array(objective, float), np.array(measures, float), np.ones(n, int), np.zeros(n, bool), np.zeros((n, 1))
+    )
+
+
+def make(**settings):
+    return MapElites(small_task(), MapElitesSettings(**settings), np.random.SeedSequence(0))
+
+
+def test_first_batch_is_noise_around_one_network():
+    """FACTS B5: iteration 1 is φ0 + N(0, 0.02² I)."""
+    solutions = make().ask().solutions
+    assert solutions.shape[0] == 100
+    noise = solutions - solutions.mean(axis=0)
+    assert noise.std() == pytest.approx(0.02, rel=0.03)
+
+
+def test_later_batches_are_noise_around_elites():
+    algorithm = make(batch_size=50, sigma=1e-4)
+    first = algorithm.ask().solutions
+    algorithm.tell(results(np.arange(50), np.linspace(0, 1, 50)[:, None]))
+    elites = algorithm.archive.data("solution")
+    assert len(elites) == 50
+    children = algorithm.ask().solutions
+    distance = np.abs(children[:, None] - first[None]).max(axis=2).min(axis=1)
+    assert distance.max() < 1e-3
+
+
+def test_failed_evaluations_are_not_inserted():
+    algorithm = make(batch_size=4)
+    algorithm.ask()
+    told = results([1, 2, 3, 4], [[0.1], [0.3], [0.5], [0.7]])
+    done = algorithm.tell(Results(**{**told.__dict__, "failed": np.array([False, True, False, False])}))
+    assert len(algorithm.archive) == 3
+    assert len(done.insertions[0].cell) == 3
+
+
+@pytest.mark.parametrize("settings", [{"sigma": 0}, {"sigma": float("nan")}, {"batch_size": 0}, {"batch_size": True}])
+def test_impossible_settings(settings):
+    with pytest.raises(ValueError, match="must be a number above 0"):
+        MapElitesSettings(**settings)
