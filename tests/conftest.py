@@ -5,6 +5,8 @@ import pytest
 
 import gaits
 
+ROBOTS = [name for name, task in gaits.TASKS.items() if task.robot]
+
 
 @pytest.fixture(params=["native", "pybullet"])
 def backend(request, monkeypatch):

@@ -8,7 +8,7 @@ from gaits import cli
 def test_tasks(capsys):
     assert cli.main(["tasks"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 6
+    assert len(lines) == 8
     assert lines[3].split()[:6] == ["qd_hopper", "gaits/QDHopper-v0", "15", "3", "18,947", "1024"]
 
 

@@ -59,6 +59,8 @@ def __dir__() -> list[str]:
 
 
 for _task in TASKS.values():
+    if _task.robot is None:
+        continue
     gymnasium.register(
         _task.env_id,
         entry_point="gaits.physics.envs:QDEnv",

@@ -12,6 +12,9 @@ from ribs.archives import GridArchive
 from gaits.tasks.task import Task
 
 NOT_ADDED, IMPROVED, NEW = 0, 1, 2
+REFUSED = -1e100
+"""Value of a failed evaluation: ranks last, and its square is still finite."""
+PLAIN_FIELDS = ("solution", "objective", "measures", "index", "dims", "ranges", "min_objective")
 
 
 @dataclass(frozen=True)
@@ -25,24 +28,32 @@ class Insertions:
     value: np.ndarray  # (n,) float64: objective of a NEW one, else its difference to the elite it met
 
 
-def make_archive(task: Task, seed: int | None = None, solution_dim: int | None = None) -> GridArchive:
-    """An empty grid over the task's measures: float32 solutions, float64 objectives and measures."""
+def make_archive(
+    task: Task, seed: int | None = None, solution_dim: int | None = None, fields: dict[str, Any] | None = None
+) -> GridArchive:
+    """An empty grid over the task's measures: float32 solutions, float64 objectives and measures, and further ``fields``."""
     return GridArchive(
         solution_dim=task.solution_dim if solution_dim is None else solution_dim,
         dims=task.grid,
-        ranges=[(0.0, 1.0)] * len(task.grid),
+        ranges=[task.measure_range] * len(task.grid),
         qd_score_offset=task.objective_range[0],
         solution_dtype=np.float32,
         objective_dtype=np.float64,
         measures_dtype=np.float64,
         seed=seed,
+        extra_fields=fields,
     )
 
 
 def insert(
-    archive: GridArchive, solutions: np.ndarray, objective: np.ndarray, measures: np.ndarray, **fields: Any
+    archive: GridArchive,
+    solutions: np.ndarray,
+    objective: np.ndarray,
+    measures: np.ndarray,
+    failed: np.ndarray | None = None,
+    **fields: Any,
 ) -> Insertions:
-    """Offer solutions one by one: a strictly better one replaces the elite of its cell.
+    """Offer solutions one by one: a strictly better one replaces the elite of its cell. ``failed`` ones are refused.
 
     The same as a loop over ``archive.add_single``, which takes 2 ms a solution at 20,000 parameters. Only the last
     solution accepted in each cell is handed to the archive, all in one call.
@@ -53,6 +64,9 @@ def insert(
     status, value = np.zeros(n, np.int8), np.zeros(n)
     winner: dict[int, int] = {}
     for i, (c, f) in enumerate(zip(cell.tolist(), objective.tolist(), strict=True)):
+        if failed is not None and failed[i]:
+            value[i] = REFUSED
+            continue
         best = elites.get(c)
         value[i] = f if best is None else f - best
         if best is None or f > best:
@@ -98,6 +112,7 @@ def load(path: Path) -> GridArchive:
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             data = {key: file[key] for key in file.files}
+        extra = {key: data[key] for key in data if key not in PLAIN_FIELDS}
         archive = GridArchive(
             solution_dim=data["solution"].shape[1],
             dims=data["dims"].tolist(),
@@ -106,9 +121,10 @@ def load(path: Path) -> GridArchive:
             solution_dtype=np.float32,
             objective_dtype=np.float64,
             measures_dtype=np.float64,
+            extra_fields={key: (values.shape[1:], values.dtype) for key, values in extra.items()},
         )
         if len(data["objective"]):
-            archive.add(data["solution"], data["objective"], data["measures"])
+            archive.add(data["solution"], data["objective"], data["measures"], **extra)
         if len(archive) != len(data["objective"]):
             raise ValueError("several elites in one cell")
         return archive

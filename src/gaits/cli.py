@@ -21,13 +21,14 @@ class AnySettings:
 
 def tasks() -> None:
     """List the tasks: what can be trained on."""
-    header = ("task", "environment", "obs", "actions", "parameters", "grid", "objective range", "measures: contact of")
-    rows = [header]
+    header = ("task", "environment", "obs", "actions", "parameters", "grid", "objective range", "measures")
+    rows: list[tuple[str, ...]] = [header]
     for task in TASKS.values():
         low, high = task.objective_range
         rows.append(
             (
-                *(task.name, task.env_id, str(task.obs_dim), str(task.action_dim), f"{task.solution_dim:,}"),
+                *(task.name, task.env_id if task.robot else "-", *(str(n or "-") for n in (task.obs_dim, task.action_dim))),
+                f"{task.solution_dim:,}",
                 *("x".join(map(str, task.grid)), f"{low:,.2f} .. {high:,.0f}", ", ".join(task.measure_names)),
             )
         )
@@ -151,11 +152,13 @@ def follow(go: Callable[[tuple], Any], folder: Path, task: str, algorithm: str, 
     """Run something while watching it, and say where the results are and what to do next."""
     from gaits.analysis.figures import save_archive_figure
     from gaits.archives import summary
+    from gaits.console import say
     from gaits.progress import TensorBoardWatcher, duration, make_watcher
     from gaits.training import Interrupted
 
     watchers: list[Any] = [TensorBoardWatcher(folder)] if tensorboard else []
     watchers.append(make_watcher(f"{algorithm} on {task}", evaluations))
+    say(f"training {algorithm} on {task}, results in {folder}")
     try:
         run = go(tuple(watchers))
     except Interrupted as stopped:

@@ -14,7 +14,7 @@ import numpy as np
 
 from gaits.algorithms import ALGORITHMS
 from gaits.console import say
-from gaits.evaluation import LocalEvaluator
+from gaits.evaluation import make_evaluator
 from gaits.runs import Run, load_run
 from gaits.runs.config import Config, make_config, package_versions
 from gaits.runs.directory import RunDirectory, locked, prepare_folder
@@ -120,7 +120,7 @@ def _run(
 ) -> Run:
     task = config.make_task()
     directory = RunDirectory(folder, config)
-    with LocalEvaluator(task, workers) as evaluator, stop_signals() as stop, contextlib.ExitStack() as stack:
+    with make_evaluator(task, workers) as evaluator, stop_signals() as stop, contextlib.ExitStack() as stack:
         for watcher in watchers:
             stack.callback(watcher.close)
         algorithm = ALGORITHMS[config.algorithm].make(

@@ -49,7 +49,7 @@ def test_failed_evaluations_are_not_inserted():
     told = results([1, 2, 3, 4], [[0.1], [0.3], [0.5], [0.7]])
     done = algorithm.tell(Results(**{**told.__dict__, "failed": np.array([False, True, False, False])}))
     assert len(algorithm.archive) == 3
-    assert len(done.insertions[0].cell) == 3
+    np.testing.assert_array_equal(done.insertions[0].status, [2, 0, 2, 2])
 
 
 @pytest.mark.parametrize("settings", [{"sigma": 0}, {"sigma": float("nan")}, {"batch_size": 0}, {"batch_size": True}])

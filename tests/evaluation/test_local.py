@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conformance.evaluator import EvaluatorSuite
-from conftest import random_solutions, same
+from conftest import ROBOTS, random_solutions, same
 
 import gaits
 
@@ -27,7 +27,7 @@ class TestThroughTheModule(EvaluatorSuite):
         return gaits.LocalEvaluator(task, workers=workers)
 
 
-@pytest.mark.parametrize("name", gaits.TASKS)
+@pytest.mark.parametrize("name", ROBOTS)
 def test_every_task_on_any_number_of_threads(name):
     task = gaits.make_task(name, max_steps=150)
     solutions = random_solutions(task, 12)

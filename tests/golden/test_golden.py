@@ -7,6 +7,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
+from conftest import ROBOTS
 
 import gaits
 from gaits.physics import kernel, make_simulator
@@ -21,7 +22,7 @@ def episodes(name):
             yield {key.removeprefix(f"ep{k}_"): data[key] for key in data if key.startswith(f"ep{k}_")}
 
 
-@pytest.mark.parametrize("name", gaits.TASKS)
+@pytest.mark.parametrize("name", ROBOTS)
 def test_table_agrees_with_the_recording(name):
     task = gaits.make_task(name)
     with np.load(HERE / f"{name}.npz") as data:
@@ -29,7 +30,7 @@ def test_table_agrees_with_the_recording(name):
         assert tuple(data["foot_list"]) == task.robot.feet
 
 
-@pytest.mark.parametrize("name", gaits.TASKS)
+@pytest.mark.parametrize("name", ROBOTS)
 def test_environment(name, backend):
     env = gymnasium.make(gaits.make_task(name).env_id, disable_env_checker=True)
     for episode in episodes(name):
@@ -49,7 +50,7 @@ def test_environment(name, backend):
     env.close()
 
 
-@pytest.mark.parametrize("name", gaits.TASKS)
+@pytest.mark.parametrize("name", ROBOTS)
 def test_whole_rollout(name, backend):
     """A policy of zeros acts 0; the recorded actions are played as its noise."""
     task = gaits.make_task(name)

@@ -3,12 +3,12 @@ from __future__ import annotations
 import gymnasium
 import numpy as np
 import pytest
-from conftest import random_solutions
+from conftest import ROBOTS, random_solutions
 from gymnasium.utils.env_checker import check_env
 
 import gaits
 
-IDS = [task.env_id for task in gaits.TASKS.values()]
+IDS = [task.env_id for task in map(gaits.make_task, ROBOTS)]
 
 
 def test_ids():
@@ -22,7 +22,7 @@ def test_gymnasium_accepts_it(env_id, backend):
     env.close()
 
 
-@pytest.mark.parametrize("name", gaits.TASKS)
+@pytest.mark.parametrize("name", ROBOTS)
 def test_an_evaluation_is_the_episode_of_its_seed(name):
     task = gaits.make_task(name)
     solution = random_solutions(task, 1, seed=3)[0]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import random_solutions
+from conftest import ROBOTS, random_solutions
 
 import gaits
 from gaits.bench.qdgym import QDGymEnv
 
 # Humanoid computes its torques in float32 under NumPy 2; the recorded episodes, which we follow, are from NumPy 1.
-NAMES = [name for name in gaits.TASKS if name != "qd_humanoid"]
+NAMES = [name for name in ROBOTS if name != "qd_humanoid"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -4,6 +4,7 @@ import dataclasses
 import math
 
 import pytest
+from conftest import ROBOTS
 
 import gaits
 
@@ -26,7 +27,7 @@ def test_the_papers_table(name):
     assert task.max_steps == 1000
 
 
-@pytest.mark.parametrize("task", gaits.TASKS.values(), ids=lambda task: task.name)
+@pytest.mark.parametrize("task", [gaits.make_task(name) for name in ROBOTS], ids=ROBOTS)
 def test_records_are_consistent(task):
     robot = task.robot
     assert len(robot.joints) == len(robot.torques) == task.action_dim

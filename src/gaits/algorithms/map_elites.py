@@ -37,7 +37,7 @@ class MapElites:
         self.emitter = GaussianEmitter(
             self.archive,
             sigma=settings.sigma,
-            x0=task.policy.init(np.random.default_rng(init)),
+            x0=task.init(np.random.default_rng(init)),
             batch_size=settings.batch_size,
             seed=emitter,
         )
@@ -50,9 +50,7 @@ class MapElites:
         pass
 
     def tell(self, results: Results) -> Iteration:
-        good = ~results.failed
-        inserted = insert(self.archive, self.solutions[good], results.objective[good], results.measures[good])
-        return Iteration([inserted])
+        return Iteration([insert(self.archive, self.solutions, results.objective, results.measures, results.failed)])
 
     def state(self) -> dict[str, Any]:
         return {"archive": self.archive, "emitter": self.emitter}

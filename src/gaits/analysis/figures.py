@@ -37,7 +37,8 @@ def draw_archive(ax: Axes, archive: GridArchive, task: Task, vmin: float | None 
     picture = nested(objective_grid(archive))
     ax.set_facecolor(EMPTY)
     x_dims, y_dims = archive.dims[0::2], archive.dims[1::2]
-    extent = (0.0, 1.0, 0.0, 1.0)
+    low, high = task.measure_range if archive.measure_dim <= 2 else (0.0, 1.0)
+    extent = (low, high, low, high)
     image = ax.imshow(
         picture, origin="lower", extent=extent, aspect="auto", cmap=COLORS, vmin=vmin, vmax=vmax, interpolation="nearest"
     )
@@ -59,8 +60,7 @@ def draw_archive(ax: Axes, archive: GridArchive, task: Task, vmin: float | None 
 
 
 def _axis_label(names: tuple[str, ...]) -> str:
-    label = f"{names[0]} on the ground"
-    return f"{label} (inside each block: {', '.join(names[1:])})" if len(names) > 1 else label
+    return f"{names[0]} (inside each block: {', '.join(names[1:])})" if len(names) > 1 else names[0]
 
 
 def save_archive_figure(archive: GridArchive, task: Task, path: Path, title: str = "") -> None:

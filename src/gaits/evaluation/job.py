@@ -115,8 +115,7 @@ def check_solutions(task: Task, solutions: ArrayLike) -> np.ndarray:
         array = np.ascontiguousarray(solutions, np.float32)
     if array.ndim != 2 or array.shape[1] != dim:
         raise ValueError(
-            f"Solutions for {task.name} must have shape (n, {dim}): {dim} is the number of parameters of its policy, "
-            f"layers {task.policy.sizes}. Got shape {array.shape}."
+            f"Solutions for {task.name} must have shape (n, {dim}), a row of {dim} parameters each. Got shape {array.shape}."
         )
     bad = np.flatnonzero(~np.isfinite(array.sum(axis=1, dtype=np.float64)))  # float32 cannot overflow a float64 sum
     if bad.size:

@@ -35,6 +35,11 @@ class Results:
     episode_objective: np.ndarray  # (n, E) float64
     transitions: Transitions | None = None
 
+    def rows(self, which: slice) -> Results:
+        """The results of some of the solutions, without transitions."""
+        names = ("objective", "measures", "length", "failed", "episode_objective")
+        return Results(**{name: getattr(self, name)[which] for name in names})
+
 
 class Pending(Protocol):
     """An evaluation under way."""

@@ -38,7 +38,7 @@ class QDEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._size = width, height
         self._simulator: Simulator = make_simulator(self.task)
         self._camera: Camera | None = None
-        self._touched = np.zeros(len(self.task.robot.feet))
+        self._touched = np.zeros(len(self.task.body.feet))
         self._steps = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
@@ -61,7 +61,7 @@ class QDEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def _info(self) -> dict[str, Any]:
         state = self._simulator.state
         return {
-            "measures": self._touched[list(self.task.robot.measured_feet)] / max(self._steps, 1),
+            "measures": self._touched[list(self.task.body.measured_feet)] / max(self._steps, 1),
             "feet_contact": state.contact.copy(),
             "reward_terms": dict(zip(REWARD_TERMS, state.terms.tolist(), strict=True)),
         }
@@ -71,7 +71,7 @@ class QDEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             gymnasium.logger.warn(f"render() needs a mode: gymnasium.make({self.task.env_id!r}, render_mode='rgb_array').")
             return None
         if self._camera is None:
-            self._camera = Camera(self.task.robot, *self._size)
+            self._camera = Camera(self.task.body, *self._size)
         return self._camera.picture(*self._simulator.pose())
 
     def close(self) -> None:

@@ -36,14 +36,14 @@ class ModuleSimulator:
         )
         (floor,) = p.loadSDF(world.floor_path(), **here)
         p.changeDynamics(floor, -1, lateralFriction=world.FLOOR_FRICTION, restitution=world.FLOOR_RESTITUTION, **here)
-        (body,) = p.loadMJCF(world.model_path(self.task.robot.model), flags=world.MODEL_FLAGS, **here)
-        layout = world.find_layout(self.task.robot)
+        (body,) = p.loadMJCF(world.model_path(self.task.body.model), flags=world.MODEL_FLAGS, **here)
+        layout = world.find_layout(self.task.body)
         gain = world.MOTOR_GAIN
         for joint in layout.moving:
             p.setJointMotorControl2(body, joint, p.POSITION_CONTROL, positionGain=gain, velocityGain=gain, force=0, **here)
         self.moving = layout.moving
         self.joints = [layout.moving[i] for i in layout.actuated]
-        self.body = world.make_body(self.task.robot, body, floor)
+        self.body = world.make_body(self.task.body, body, floor)
         self.state = world.make_state(self.body, self.task.obs_dim)
         self.saved = p.saveState(**here)
 

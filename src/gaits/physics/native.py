@@ -41,9 +41,9 @@ class NativeSimulator:
             ChangeDynamicsInfoSetLateralFriction=(floor, -1, world.FLOOR_FRICTION),
             ChangeDynamicsInfoSetRestitution=(floor, -1, world.FLOOR_RESTITUTION),
         )
-        path = world.model_path(self.task.robot.model)
+        path = world.model_path(self.task.body.model)
         body = client.load_body("LoadMJCFCommandInit", path, LoadMJCFCommandSetFlags=world.MODEL_FLAGS)
-        layout = world.find_layout(self.task.robot)
+        layout = world.find_layout(self.task.body)
         for q, u in zip(layout.q_index, layout.u_index, strict=True):
             client.run(
                 "JointControlCommandInit2",
@@ -55,7 +55,7 @@ class NativeSimulator:
                 JointControlSetKd=(u, world.MOTOR_GAIN),
                 JointControlSetMaximumForce=(u, 0.0),
             )
-        self.body = world.make_body(self.task.robot, body, floor)
+        self.body = world.make_body(self.task.body, body, floor)
         self.state = world.make_state(self.body, self.task.obs_dim)
         self.saved = client.save_state()
 

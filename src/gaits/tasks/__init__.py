@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gaits.names import lookup
+from gaits.tasks.linear_projection import LINEAR_PROJECTION
 from gaits.tasks.qdgym import QDGYM
 from gaits.tasks.task import Robot, Task
 
-TASKS = {task.name: task for task in QDGYM}
+TASKS = {task.name: task for task in (*QDGYM, *LINEAR_PROJECTION)}
 
 
 def make_task(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from gaits.policies import MLP
 
@@ -35,26 +37,45 @@ class Robot:
     """Factor on both costs of using the motors."""
 
 
+class Function(Protocol):
+    """A problem that is computed, not simulated: objective, measures, and their exact gradients."""
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters of a solution."""
+
+    def evaluate(self, solutions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Objectives (n,) and measures (n, k) of solutions (n, dim)."""
+
+    def jacobian(self, solution: np.ndarray) -> np.ndarray:
+        """Gradients (1 + k, dim) of the objective and each measure at a solution (dim,)."""
+
+
 @dataclass(frozen=True)
 class Task:
-    """An environment, the measures that tell its behaviours apart, and the archive grid over them.
+    """What is solved, the measures that tell behaviours apart, and the archive grid over them.
+
+    A task has either a ``robot``, whose solutions are policies played in episodes, or a ``function`` of its solutions.
 
     Attributes:
-        measure_names: One name per measure; every measure lies in [0, 1].
+        measure_names: One name per measure.
         grid: Cells along each measure.
         objective_range: (min, max) objective: the QD score's offset, and the top of colour scales.
+        measure_range: (low, high) of every measure.
         max_steps: Longest episode.
         hidden: Widths of the policy's hidden layers.
     """
 
     name: str
     title: str
-    robot: Robot
-    obs_dim: int
-    action_dim: int
     measure_names: tuple[str, ...]
     grid: tuple[int, ...]
     objective_range: tuple[float, float]
+    measure_range: tuple[float, float] = (0.0, 1.0)
+    robot: Robot | None = None
+    function: Function | None = None
+    obs_dim: int = 0
+    action_dim: int = 0
     max_steps: int = 1000
     hidden: tuple[int, ...] = (128, 128)
 
@@ -74,12 +95,23 @@ class Task:
             raise ValueError(f"max_steps must be at least 1; got {self.max_steps}.")
 
     @property
+    def body(self) -> Robot:
+        """The robot of a task that has one."""
+        if self.robot is None:
+            raise ValueError(f"{self.name} is a function, not a robot: it has no policies and no episodes.")
+        return self.robot
+
+    @property
     def policy(self) -> MLP:
         return MLP(self.obs_dim, self.hidden, self.action_dim)
 
     @property
     def solution_dim(self) -> int:
-        return self.policy.solution_dim
+        return self.policy.solution_dim if self.function is None else self.function.dim
+
+    def init(self, rng: np.random.Generator) -> np.ndarray:
+        """The solution a search starts from: a Xavier network, or the origin."""
+        return self.policy.init(rng) if self.function is None else np.zeros(self.function.dim, np.float32)
 
     @property
     def env_id(self) -> str:

@@ -1,0 +1,156 @@
+"""CMA-MEGA: branch from one solution along its gradients, and let CMA-ES learn how far to go along each.
+
+One algorithm, whatever the gradients come from: ``CmaMega`` takes a source for the objective's gradient and one for the
+measures'. With evolution strategies for both it is the paper's CMA-MEGA (ES). Line numbers are those of Algorithm 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from ribs.emitters import GradientArborescenceEmitter
+
+from gaits.algorithms.base import Batch, Iteration, spawn_ints
+from gaits.archives import Insertions, insert, make_archive
+from gaits.evaluation.results import Results
+from gaits.gradients import EvolutionStrategy, ExactGradients, GradientSource
+from gaits.settings import positive
+from gaits.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class CmaMegaSettings:
+    """Settings of CMA-MEGA with exact gradients; the defaults are the paper's."""
+
+    batch_size: int = 100
+    """Solutions inserted per iteration (λ): the solution point and λ - 1 branches."""
+    sigma0: float = 1.0
+    """Initial step size of CMA-ES over gradient coefficients (σ_g)."""
+    learning_rate: float = 1.0
+    """Step size of gradient ascent on the solution point (η)."""
+
+    def __post_init__(self) -> None:
+        positive(self, "batch_size", "sigma0", "learning_rate")
+        if self.batch_size < 5:
+            raise ValueError(f"batch_size must be at least 5, so that CMA-ES has two parents; got {self.batch_size}.")
+
+
+@dataclass(frozen=True)
+class CmaMegaEsSettings(CmaMegaSettings):
+    """Settings of CMA-MEGA (ES); the defaults are the paper's."""
+
+    es_samples: int = 100
+    """Mirrored samples that estimate the gradients (λ_es); an even number."""
+    es_sigma: float = 0.02
+    """Standard deviation of the samples around the solution point (σ_e)."""
+    tie_ranks: Literal["order", "average"] = "order"
+    """Ranks of equal values: in order, as released; or averaged, so that a measure all samples share has zero gradient."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive(self, "es_samples", "es_sigma")
+        if self.es_samples % 2:
+            raise ValueError(f"es_samples must be even, as samples are mirrored; got {self.es_samples}.")
+
+
+class CmaMega:
+    """Each iteration asks twice: the solution point with the samples of its gradient source, then the branches."""
+
+    def __init__(
+        self,
+        task: Task,
+        settings: CmaMegaSettings,
+        seeds: list[int],
+        *,
+        objective: GradientSource,
+        measures: GradientSource,
+        branches: int,
+    ) -> None:
+        init, archive, emitter = seeds
+        self.archive = make_archive(task, archive)
+        self.emitter = GradientArborescenceEmitter(
+            self.archive,
+            x0=task.init(np.random.default_rng(init)),
+            sigma0=settings.sigma0,
+            lr=settings.learning_rate,
+            ranker="2imp",
+            selection_rule="mu",
+            restart_rule="no_improvement",
+            grad_opt="gradient_ascent",
+            es="cma_es",
+            normalize_grad=True,
+            epsilon=1e-8,
+            batch_size=branches,
+            seed=emitter,
+        )
+        self.sources = [objective] if objective is measures else [objective, measures]
+        self.branching = False
+
+    def ask(self) -> Batch:
+        if self.branching:
+            self.asked = self.emitter.ask().astype(np.float32)  # line 9: φ_i = φ* + c_i ∇
+        else:
+            point = self.emitter.ask_dqd()[0].copy()
+            groups = [source.samples(point) for source in self.sources]
+            self.asked = np.concatenate([point[None], *groups])
+            self.group_sizes = [len(group) for group in groups]
+        return Batch(self.asked)
+
+    def learn(self) -> None:
+        pass
+
+    def tell(self, results: Results) -> Iteration | None:
+        self.branching = not self.branching
+        if self.branching:
+            self._tell_point(results)
+            return None
+        inserted = self._insert(self.asked, results)
+        self.emitter.tell(self.asked, results.objective, results.measures, self._info(inserted))  # lines 10-14
+        return Iteration([self.inserted_point, inserted], {"restarts": self.emitter.restarts})
+
+    def _tell_point(self, results: Results) -> None:
+        """Lines 4-6: insert φ*, and only φ*; estimate the gradients there."""
+        point, first = self.asked[:1], results.rows(slice(0, 1))
+        self.inserted_point = self._insert(point, first)
+        jacobians, start = [], 1
+        for source, size in zip(self.sources, self.group_sizes, strict=True):
+            jacobians.append(source.jacobian(point[0], results.rows(slice(start, start + size))))
+            start += size
+        # The objective's row is the first source's, the measures' rows the last source's; often they are one.
+        jacobian = np.concatenate([jacobians[0][:1], jacobians[-1][1:]]).astype(np.float32)
+        self.emitter.tell_dqd(point, first.objective, first.measures, jacobian[None], self._info(self.inserted_point))
+
+    def _insert(self, solutions: np.ndarray, results: Results) -> Insertions:
+        """Insert in order. A failed evaluation is never accepted and ranks last."""
+        return insert(self.archive, solutions, results.objective, results.measures, results.failed)
+
+    @staticmethod
+    def _info(inserted: Insertions) -> dict[str, np.ndarray]:
+        return {"status": inserted.status.astype(np.int32), "value": inserted.value}
+
+    def state(self) -> dict[str, Any]:
+        return {"archive": self.archive, "emitter": self.emitter, "sources": [source.state() for source in self.sources]}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.archive, self.emitter = state["archive"], state["emitter"]
+        for source, its in zip(self.sources, state["sources"], strict=True):
+            source.restore(its)
+
+
+def cma_mega(task: Task, settings: CmaMegaSettings, seed: np.random.SeedSequence) -> CmaMega:
+    """CMA-MEGA with exact gradients, for tasks that are functions."""
+    if task.function is None:
+        raise ValueError(
+            f"{task.name} is simulated and has no exact gradients. Use cma_mega_es, or a task such as lp_sphere."
+        )
+    source = ExactGradients(task.function)
+    return CmaMega(task, settings, spawn_ints(seed, 3), objective=source, measures=source, branches=settings.batch_size - 1)
+
+
+def cma_mega_es(task: Task, settings: CmaMegaEsSettings, seed: np.random.SeedSequence) -> CmaMega:
+    """CMA-MEGA (ES): evolution strategies for the objective's and the measures' gradients."""
+    *seeds, es_seed = spawn_ints(seed, 4)
+    source = EvolutionStrategy(settings.es_samples, settings.es_sigma, es_seed, settings.tie_ranks)
+    return CmaMega(task, settings, seeds, objective=source, measures=source, branches=settings.batch_size - 1)

@@ -1,0 +1,53 @@
+"""Gradients by evolution strategies (OpenAI-ES): mirrored Gaussian samples and ranks instead of values."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import rankdata
+
+from gaits.evaluation.results import Results
+
+TieRanks = Literal["order", "average"]
+
+
+def centred_ranks(values: np.ndarray, ties: TieRanks = "order") -> np.ndarray:
+    """Ranks along the last axis, scaled to [-0.5, 0.5]: the lowest value gets -0.5.
+
+    Equal values rank in the order they come ("order", as in the released code but with a stable sort), or share their
+    mean rank ("average": where all are equal, all get 0 and so does the gradient).
+    """
+    ranks = rankdata(values, method="ordinal" if ties == "order" else "average", axis=-1) - 1.0
+    return ranks / max(values.shape[-1] - 1, 1) - 0.5
+
+
+def mirrored(solution: np.ndarray, noise: np.ndarray, sigma: float) -> np.ndarray:
+    """Samples solution + σε for every row ε of the noise, then solution - σε, as float32."""
+    steps = np.float32(sigma) * noise
+    return np.concatenate([solution + steps, solution - steps]).astype(np.float32, copy=False)
+
+
+class EvolutionStrategy:
+    """Objective and measure gradients from the same n mirrored samples: ∇ = 1 / (n/2 · σ) Σ ε_i (R_i⁺ - R_i⁻)."""
+
+    def __init__(self, samples: int, sigma: float, seed: int, ties: TieRanks = "order") -> None:
+        self.half, self.sigma, self.ties = samples // 2, sigma, ties
+        self.rng = np.random.default_rng(seed)
+
+    def samples(self, solution: np.ndarray) -> np.ndarray:
+        self.noise = self.rng.standard_normal((self.half, solution.size), np.float32)
+        return mirrored(solution, self.noise, self.sigma)
+
+    def jacobian(self, solution: np.ndarray, results: Results) -> np.ndarray:
+        # A failed episode has a return cut short; as a sample it must rank last.
+        objective = np.where(results.failed, -np.inf, results.objective)
+        ranks = centred_ranks(np.concatenate([objective[None], results.measures.T]), self.ties)
+        weights = ranks[:, : self.half] - ranks[:, self.half :]
+        return (weights.astype(np.float32) @ self.noise) / np.float32(self.half * self.sigma)
+
+    def state(self) -> dict[str, Any]:
+        return {"rng": self.rng}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.rng = state["rng"]
