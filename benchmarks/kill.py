@@ -40,11 +40,11 @@ if __name__ == "__main__":
     moments = random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
         expected, killed = Path(folder, "expected"), Path(folder, "killed")
-        start(expected, evaluations).wait()
+        assert start(expected, evaluations).wait() == 0
         iterations = []
         for n in range(kills):
             process = start(killed, *([] if (killed / "config.json").exists() else [evaluations]))
-            time.sleep(moments.uniform(0.0, 1.5))
+            time.sleep(moments.uniform(0.3, 3.0))
             process.kill()
             process.wait()
             found = sorted((killed / "checkpoint").glob("*.ckpt"))
@@ -55,8 +55,9 @@ if __name__ == "__main__":
         a, b = gaits.load_run(expected), gaits.load_run(killed)
         columns = [name for name in a.metrics.columns if not str(name).startswith("seconds")]
         archives = [archive.data() for archive in (a.archive, b.archive)]
+        rows = len(a.metrics)
         same = a.metrics[columns].equals(b.metrics[columns]) and all(
             np.array_equal(archives[0][key], archives[1][key]) for key in archives[0]
         )
     moved = sum(after > before for before, after in zip([0, *iterations], iterations, strict=False))
-    print(f"\nkills  with progress between  iterations in all  identical\n{kills:<7}{moved:<23}{len(a.metrics):<19}{same}")
+    print(f"\nkills  with progress between  iterations in all  identical\n{kills:<7}{moved:<23}{rows:<19}{same}")

@@ -1,23 +1,17 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
-from conformance.algorithm import AlgorithmSuite, small_task
+from conformance.algorithm import AlgorithmSuite, made_up, small_task
 
 from gaits.algorithms.map_elites import MapElites, MapElitesSettings
-from gaits.evaluation.results import Results
 
 
 class TestConformance(AlgorithmSuite):
     name = "map_elites"
     settings = {"batch_size": 16}  # noqa: RUF012
-
-
-def results(objective, measures):
-    n = len(objective)
-    return Results(
-        np.array(objective, float), np.array(measures, float), np.ones(n, int), np.zeros(n, bool), np.zeros((n, 1))
-    )
 
 
 def make(**settings):
@@ -35,7 +29,7 @@ def test_first_batch_is_noise_around_one_network():
 def test_later_batches_are_noise_around_elites():
     algorithm = make(batch_size=50, sigma=1e-4)
     first = algorithm.ask().solutions
-    algorithm.tell(results(np.arange(50), np.linspace(0, 1, 50)[:, None]))
+    algorithm.tell(made_up(np.arange(50), np.linspace(0, 1, 50)[:, None]))
     elites = algorithm.archive.data("solution")
     assert len(elites) == 50
     children = algorithm.ask().solutions
@@ -46,8 +40,8 @@ def test_later_batches_are_noise_around_elites():
 def test_failed_evaluations_are_not_inserted():
     algorithm = make(batch_size=4)
     algorithm.ask()
-    told = results([1, 2, 3, 4], [[0.1], [0.3], [0.5], [0.7]])
-    done = algorithm.tell(Results(**{**told.__dict__, "failed": np.array([False, True, False, False])}))
+    told = made_up([1, 2, 3, 4], [[0.1], [0.3], [0.5], [0.7]])
+    done = algorithm.tell(dataclasses.replace(told, failed=np.array([False, True, False, False])))
     assert len(algorithm.archive) == 3
     np.testing.assert_array_equal(done.insertions[0].status, [2, 0, 2, 2])
 

@@ -9,11 +9,19 @@ import pytest
 
 import gaits
 from gaits.algorithms import ALGORITHMS
+from gaits.evaluation.results import Results
 from gaits.search import Search
 
 
 def small_task(**changes):
     return gaits.make_task("qd_hopper", **{"hidden": (8,), "max_steps": 50, "grid": (64,), **changes})
+
+
+def made_up(objective, measures, failed=None) -> Results:
+    """Results nobody computed, for driving an algorithm by hand."""
+    n = len(objective)
+    failed = np.zeros(n, bool) if failed is None else failed
+    return Results(np.asarray(objective, float), np.asarray(measures, float), np.ones(n, int), failed, np.zeros((n, 1)))
 
 
 def contents(archive):

@@ -1,22 +1,54 @@
-"""Every algorithm learns: on a small task, its archive becomes much better than its first batch."""
+"""Every algorithm learns: on small tasks, its archive becomes much better than it was."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from conformance.algorithm import small_task
 
 import gaits
 from gaits.algorithms import ALGORITHMS
+from gaits.archives import summary
+from gaits.evaluation import make_evaluator
+from gaits.search import Search
+from gaits.tasks.linear_projection import linear_projection
 
-SETTINGS = {"map_elites": {"sigma": 0.1}}
-EVALUATIONS = 3000
+HOPPER = {
+    "map_elites": ({"sigma": 0.1}, 3000),
+    "cma_mega_es": ({"batch_size": 40, "es_samples": 40}, 4000),
+    "me_es": ({"batch_size": 40, "learning_rate": 0.05}, 8000),
+}
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_it_learns(name, tmp_path):
+@pytest.mark.parametrize("name", HOPPER)
+def test_hopping(name, tmp_path):
+    settings, evaluations = HOPPER[name]
     task = small_task(max_steps=150)
-    metrics = gaits.train(task, name, evaluations=EVALUATIONS, out=tmp_path / "run", **SETTINGS.get(name, {})).metrics
+    metrics = gaits.train(task, name, evaluations=evaluations, out=tmp_path / "run", **settings).metrics
     first, last = metrics.iloc[0], metrics.iloc[-1]
     assert last["qd_score"] > 1.5 * first["qd_score"]
     assert last["objective_max"] > 1.5 * first["objective_max"]
     assert last["coverage"] > first["coverage"]
+
+
+def projection_score(name, iterations, **settings):
+    """QD score per cell on a small linear projection; 100 is the most any cell can have."""
+    task = linear_projection("sphere", dim=20, cells=20)
+    entry = ALGORITHMS[name]
+    with make_evaluator(task) as evaluator:
+        search = Search(entry.make(task, entry.settings(**settings), np.random.SeedSequence(0)), evaluator, seed_key=0)
+        for _ in range(iterations):
+            search.iterate()
+    return summary(search.algorithm.archive, 0.0)["qd_score"] / search.algorithm.archive.cells
+
+
+def test_linear_projection():
+    """As in the DQD literature: exact gradients, then estimated ones, then none. In full: benchmarks/projection.py."""
+    exact = projection_score("cma_mega", 300, batch_size=37, sigma0=5.0)
+    few = projection_score("cma_mega_es", 300, batch_size=37, sigma0=5.0, es_samples=20)
+    many = projection_score("cma_mega_es", 300, batch_size=37, sigma0=5.0, es_samples=1000)
+    mutation = projection_score("map_elites", 300, batch_size=37, sigma=0.5)
+    assert exact > 60
+    assert few > 0.6 * exact
+    assert many > 0.85 * exact
+    assert mutation < 0.6 * exact

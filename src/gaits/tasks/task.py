@@ -103,6 +103,8 @@ class Task:
 
     @property
     def policy(self) -> MLP:
+        """The network that a solution is the parameters of."""
+        assert self.body
         return MLP(self.obs_dim, self.hidden, self.action_dim)
 
     @property

@@ -1,0 +1,98 @@
+"""ES gradients against the paper's pseudo-code, and what they converge to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conformance.algorithm import made_up
+from conformance.gradient_source import TASK, GradientSourceSuite, evaluate
+
+from gaits.gradients.es import EvolutionStrategy, centred_ranks
+from gaits.gradients.exact import ExactGradients
+
+
+class TestEvolutionStrategy(GradientSourceSuite):
+    def make(self, seed):
+        return EvolutionStrategy(400, 0.02, seed)
+
+
+class TestExactGradients(GradientSourceSuite):
+    def make(self, seed):
+        return ExactGradients(TASK.function)
+
+
+def slow_gradients(noise, sigma, objective, measures):
+    """ES_Gradients of the paper, line by line."""
+    half, n = len(noise), 2 * len(noise)
+    rows = []
+    for j in range(1 + measures.shape[1]):
+        values = [float(v) for v in (objective if j == 0 else measures[:, j - 1])]
+        order = sorted(range(n), key=lambda i: values[i])  # L: all x_i and x'_i, sorted; stable
+        rank = [0.0] * n
+        for position, i in enumerate(order):
+            rank[i] = position / (n - 1) - 0.5  # rank normalization to [-0.5, 0.5]
+        gradient = np.zeros(noise.shape[1])
+        for i in range(half):
+            gradient += noise[i].astype(float) * (rank[i] - rank[half + i])
+        rows.append(gradient / (half * sigma))
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equal_to_the_slow_loop(seed):
+    rng = np.random.default_rng(seed)
+    source = EvolutionStrategy(20, 0.05, seed)
+    solution = rng.normal(size=7).astype(np.float32)
+    samples = source.samples(solution)
+    np.testing.assert_allclose(samples[:10], solution + 0.05 * source.noise, rtol=1e-6)
+    np.testing.assert_allclose(samples[10:], solution - 0.05 * source.noise, rtol=1e-6)
+    objective, measures = rng.normal(size=20), rng.random((20, 2)).round(1)  # measures with ties
+    got = source.jacobian(solution, made_up(objective, measures))
+    np.testing.assert_allclose(got, slow_gradients(source.noise, 0.05, objective, measures), rtol=1e-4, atol=1e-4)
+
+
+def test_direction_converges_to_the_true_gradient():
+    solution = np.random.default_rng(0).uniform(-3, 3, 12).astype(np.float32)
+    truth = TASK.function.jacobian(solution)
+
+    def alignment(samples):
+        cosines = []
+        for seed in range(5):
+            source = EvolutionStrategy(samples, 0.02, seed)
+            estimate = source.jacobian(solution, evaluate(source.samples(solution)))
+            cosines.append((estimate * truth).sum(1) / np.linalg.norm(estimate, axis=1) / np.linalg.norm(truth, axis=1))
+        return np.mean(cosines, axis=0)
+
+    few, some, many = alignment(20), alignment(200), alignment(4000)
+    assert (few < some).all()
+    assert (some < many).all()
+    assert (many > 0.995).all()
+
+
+def test_ties():
+    """All equal: in order, the first half ranks below the second, so the gradient is a random direction; averaged, 0."""
+    np.testing.assert_allclose(centred_ranks(np.zeros(5)), [-0.5, -0.25, 0, 0.25, 0.5])
+    np.testing.assert_allclose(centred_ranks(np.zeros(5), "average"), 0)
+    np.testing.assert_allclose(centred_ranks(np.array([3.0, 1.0, 3.0]), "average"), [0.25, -0.5, 0.25])
+    results = made_up(np.arange(8), np.ones((8, 1)))
+    solution = np.zeros(6, np.float32)
+    for ties, expect_zero in (("order", False), ("average", True)):
+        source = EvolutionStrategy(8, 0.02, 0, ties)
+        source.samples(solution)
+        row = source.jacobian(solution, results)[1]
+        assert (np.abs(row).max() < 1e-6) == expect_zero
+        if ties == "order":
+            np.testing.assert_allclose(row, -source.noise.sum(axis=0) * (4 / 7) / (4 * 0.02), rtol=1e-4)
+
+
+def test_a_failed_sample_ranks_last():
+    solution = np.zeros(3, np.float32)
+    objective, failed = np.array([9.0, 1.0, 2.0, 3.0]), np.array([True, False, False, False])
+    a, b = EvolutionStrategy(4, 0.1, 0), EvolutionStrategy(4, 0.1, 0)
+    a.samples(solution)
+    b.samples(solution)
+    measures = np.zeros((4, 1))
+    np.testing.assert_array_equal(
+        a.jacobian(solution, made_up(objective, measures, failed))[0],
+        b.jacobian(solution, made_up([-9.0, 1.0, 2.0, 3.0], measures))[0],
+    )

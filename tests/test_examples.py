@@ -1,0 +1,24 @@
+"""Every example runs, with tiny settings."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+ARGUMENTS = {"01_evaluate.py": ["4"], "02_train.py": ["400", "run"], "03_own_gradients.py": ["3"]}
+
+
+def test_none_is_forgotten():
+    assert {path.name for path in EXAMPLES.glob("*.py")} == set(ARGUMENTS)
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_it_runs(name, tmp_path):
+    command = [sys.executable, "-W", "error", str(EXAMPLES / name), *ARGUMENTS[name]]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
