@@ -35,9 +35,8 @@ if __name__ == "__main__":
         )
         ended = time.perf_counter()
     wall, evaluate = ended - rows[0][0], rows[-1][1] - rows[0][1]
-    print(
-        f"{'algorithm':<14}{'task':<17}{'iterations':>11}{'wall s':>9}{'simulation s':>14}{'other':>8}{'MB at 2nd':>11}{'MB at end':>11}"
-    )
+    header = ("algorithm", "task", "iterations", "wall s", "simulation s", "other", "MB at 2nd", "MB at end")
+    print("{:<14}{:<17}{:>11}{:>9}{:>14}{:>8}{:>11}{:>11}".format(*header))
     print(
         f"{algorithm:<14}{task:<17}{len(rows) - 1:>11}{wall:>9.1f}{evaluate:>14.1f}{1 - evaluate / wall:>8.1%}"
         f"{rows[1][2]:>11.0f}{max(row[2] for row in rows):>11.0f}"

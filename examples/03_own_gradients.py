@@ -40,6 +40,5 @@ with make_evaluator(task) as evaluator:
     search = Search(algorithm, evaluator, seed_key=1)
     for _ in range(iterations):
         search.iterate()
-print(
-    f"QD score per cell after {search.counters.evaluations:,} evaluations: {algorithm.archive.stats.norm_qd_score:.1f} of 100"
-)
+score = algorithm.archive.stats.norm_qd_score
+print(f"QD score per cell after {search.counters.evaluations:,} evaluations: {score:.1f} of 100")

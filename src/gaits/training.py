@@ -76,9 +76,9 @@ def train(
     )
     folder = Path(out) if out is not None else Path("runs", f"{config.task}-{algorithm}-seed{seed}")
     prepare_folder(folder)
-    with locked(folder):
+    with make_search(config, workers) as search, locked(folder):
         config.save(folder)
-        return _run(folder, config, workers, callback, watchers)
+        return _run(search, RunDirectory(folder, config), callback, watchers)
 
 
 def resume(
@@ -104,40 +104,39 @@ def resume(
     for name, version in package_versions().items():
         if config.versions.get(name) != version:
             say(f"{name} was {config.versions.get(name)} when the run began and is {version} now: results may differ.")
-    with locked(run.folder):
+    with make_search(config, workers) as search, locked(run.folder):
         if config != run.config:
             config.save(run.folder)
-        return _run(run.folder, config, workers, callback, watchers, previous=previous)
+        directory = RunDirectory(run.folder, config)
+        directory.restore(search, previous)
+        return _run(search, directory, callback, watchers)
 
 
-def _run(
-    folder: Path,
-    config: Config,
-    workers: int | None,
-    callback: Callback | None,
-    watchers: tuple[Watcher, ...],
-    previous: bool = False,
-) -> Run:
+@contextlib.contextmanager
+def make_search(config: Config, workers: int | None) -> Iterator[Search]:
+    """A search at its beginning, with everything it needs open."""
     task = config.make_task()
-    directory = RunDirectory(folder, config)
-    with make_evaluator(task, workers) as evaluator, stop_signals() as stop, contextlib.ExitStack() as stack:
+    seed = np.random.SeedSequence(config.seed, spawn_key=(0,))
+    algorithm = ALGORITHMS[config.algorithm].make(task, config.make_settings(), seed)
+    with make_evaluator(task, workers) as evaluator:
+        yield Search(algorithm, evaluator, _seed_key(config.seed))
+
+
+def _run(search: Search, directory: RunDirectory, callback: Callback | None, watchers: tuple[Watcher, ...]) -> Run:
+    config = directory.config
+    with stop_signals() as stop, contextlib.ExitStack() as stack:
         for watcher in watchers:
             stack.callback(watcher.close)
-        algorithm = ALGORITHMS[config.algorithm].make(
-            task, config.make_settings(), np.random.SeedSequence(config.seed, spawn_key=(0,))
-        )
-        search = Search(algorithm, evaluator, _seed_key(config.seed))
-        directory.restore(search, previous)
         while search.counters.evaluations < config.evaluations and not stop.is_set():
             row = directory.record(search, search.iterate())
             for watcher in watchers:
-                watcher.update(row, algorithm.archive)
+                watcher.update(row, search.algorithm.archive)
             if callback is not None and callback(row, search.algorithm.archive):
                 break
         directory.save(search)
         if stop.is_set() and search.counters.evaluations < config.evaluations:
             raise Interrupted(search.counters.iteration)
-    return Run(folder, config)
+    return Run(directory.folder, config)
 
 
 def _seed_key(seed: int) -> int:
