@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from gaits.bench.qdgym import QDGymEnv
+from gaits.console import say
 from gaits.evaluation import LocalEvaluator
 from gaits.physics import kernel
 from gaits.physics.native import NativeSimulator
@@ -138,7 +139,7 @@ print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
     return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout) / 1024
 
 
-def main(tasks: tuple[str, ...] | None = None, rounds: int = 7, steps: int = 10_000, threads: int = 2) -> None:
+def main(tasks: tuple[str, ...] | None = None, rounds: int = 15, steps: int = 4000, threads: int = 2) -> None:
     """Print steps per second and ratios for each task."""
     header = (
         "task",
@@ -153,7 +154,9 @@ def main(tasks: tuple[str, ...] | None = None, rounds: int = 7, steps: int = 10_
         "MB",
     )
     print(("{:<16}" + "{:>12}" * 9).format(*header))
-    for name in tasks or TASK_NAMES:
+    names = tasks or TASK_NAMES
+    for done, name in enumerate(names):
+        say(f"measuring {name}, {done + 1} of {len(names)} ({rounds} rounds; about a minute and a half with the defaults)")
         speeds = measure(make_task(name), rounds, steps, threads)
 
         def ratio(top: str, bottom: str, speeds: dict[str, list[float]] = speeds) -> float:
