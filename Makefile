@@ -27,7 +27,8 @@ test: $(READY)  ## set up, then lint, check types and run the tests
 	$(BIN)/python -m pytest
 
 train: $(READY)  ## set up, then train a small repertoire: MAP-Elites on QD Hopper, about three minutes
-	$(BIN)/gaits train qd_hopper map_elites --evaluations 50000 --out runs/first
+	@if [ -e runs/first/config.json ]; then $(BIN)/gaits resume runs/first; \
+	else $(BIN)/gaits train qd_hopper map_elites --evaluations 50000 --out runs/first; fi
 
 bench: $(READY)  ## measure rollout speed side by side with bare physics and the original environments
 	$(BIN)/gaits bench rollout

@@ -1,5 +1,6 @@
 """The command line: parses, calls, prints."""
 
+import itertools
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -113,8 +114,10 @@ def make_train(settings_type: type) -> Callable[..., None]:
         objective_range: Annotated[
             tuple[float, float] | None, arg(help="Min and max objective, instead of the task's.")
         ] = None,
-        checkpoint_iterations: Annotated[int, arg(help="A checkpoint at least every so many iterations ...")] = 100,
-        checkpoint_minutes: Annotated[float, arg(help="... or every so many minutes, whichever comes first.")] = 5.0,
+        checkpoint_iterations: Annotated[int, arg(help="A checkpoint every so many iterations ...")] = 100,
+        checkpoint_minutes: Annotated[
+            float, arg(help="... or minutes, whichever comes first; never so often that it costs over 1 % of the time.")
+        ] = 5.0,
         tensorboard: Annotated[bool, arg(help="Also log to RUN/tensorboard (needs gaits[tensorboard]).")] = False,
     ) -> None:
         """Train a repertoire: an archive of policies, each the best found for its own way of walking.
@@ -162,10 +165,15 @@ def follow(go: Callable[[tuple], Any], folder: Path, task: str, algorithm: str, 
     try:
         run = go(tuple(watchers))
     except Interrupted as stopped:
-        print(f"Stopped after iteration {stopped}; everything is saved. Go on with:\n  gaits resume {folder}")
+        print(stopped)
         raise KeyboardInterrupt from None
     except KeyboardInterrupt:
-        print(f"Left at once. Go on from the last checkpoint with:\n  gaits resume {folder}")
+        begun = (folder / "config.json").exists()
+        print(
+            f"Left at once. Go on from the last checkpoint with: gaits resume {folder}" if begun else "Left before it began."
+        )
+        raise
+    except BrokenPipeError:
         raise
     except OSError as error:
         raise ValueError(
@@ -214,6 +222,9 @@ def main(args: Sequence[str] | None = None) -> int:
             return 0
         print(f"gaits: {error}", file=sys.stderr)
         return 2
+    except MemoryError as error:
+        print(f"gaits: Not enough memory: {error}. Choose a smaller grid, batch or network.", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
     return 0
@@ -221,8 +232,8 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def check_names(args: list[str]) -> None:
     """Answer a typo in a name with the nearest, before settings of an unknown algorithm are complained about."""
-    words = [word for word in args if not word.startswith("-")]
-    if words[:1] == ["train"] and len(words) >= 3 and not {"-h", "--help"} & set(args):
+    words = list(itertools.takewhile(lambda word: not word.startswith("-"), args))
+    if words[:1] == ["train"] and len(words) >= 3:
         from gaits.algorithms import ALGORITHMS
         from gaits.names import lookup
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -70,12 +71,18 @@ class PlainWatcher:
         if not done and time.monotonic() - self._printed < self.every:
             return
         self._printed = time.monotonic()
-        print(
+        self._print(
             f"evaluations {row['evaluations']:,.0f}/{self.target:,} | QD score {row['qd_score']:,.0f} | "
             f"coverage {row['coverage']:.1%} | best {row['objective_max']:,.1f} | {speed:,.0f} evaluations/s | "
-            f"{steps:,.0f} steps/s | {'done' if done else 'left ' + duration(left)}",
-            flush=True,
+            f"{steps:,.0f} steps/s | {'done' if done else 'left ' + duration(left)}"
         )
+
+    @staticmethod
+    def _print(line: str) -> None:
+        try:
+            print(line, flush=True)
+        except BrokenPipeError:  # nobody listens any more (`| head`); the run goes on
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
     def close(self) -> None:
         pass

@@ -15,7 +15,7 @@ from gaits.evaluation.results import Evaluator
 
 @dataclass
 class Counters:
-    """How far a search has come. ``seconds*`` are wall time; everything else is the same for the same seed."""
+    """How far a search has come. ``seconds*`` are wall time of iterations; the rest is the same for the same seed."""
 
     iteration: int = 0
     evaluations: int = 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import math
+import operator
+import typing
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -18,14 +19,39 @@ def positive(settings: Any, *names: str) -> None:
             raise ValueError(f"{name} must be a number above 0; got {value!r}.")
 
 
+def whole_number(name: str, value: Any, low: int) -> int:
+    """The value as an int of at least ``low``; NumPy's integers are welcome, floats and bools are not."""
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or number < low:
+        raise ValueError(f"{name} must be a whole number of at least {low}; got {value!r}.")
+    return number
+
+
 def make_settings(kind: type[T], algorithm: str, values: dict[str, Any]) -> T:
     """A settings record from keyword values, with an error that helps for names and types it does not have."""
-    fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    types = typing.get_type_hints(kind)
     for name, value in values.items():
-        if name not in fields:
-            close = difflib.get_close_matches(name, fields, n=1)
+        if name not in types:
+            close = difflib.get_close_matches(name, types, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise ValueError(f"{algorithm} has no setting {name!r}.{hint} It has: {', '.join(fields)}.")
-        if fields[name].type == "int" and (isinstance(value, bool) or not isinstance(value, int)):
-            raise ValueError(f"{name} must be a whole number; got {value!r}.")
+            raise ValueError(f"{algorithm} has no setting {name!r}.{hint} It has: {', '.join(types)}.")
+        if not _fits(value, types[name]):
+            raise ValueError(f"{name} must be {_describe(types[name])}; got {value!r}.")
     return kind(**values)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    if typing.get_origin(kind) is typing.Literal:
+        return value in typing.get_args(kind)
+    if kind is bool or isinstance(value, bool):
+        return kind is bool and isinstance(value, bool)
+    return isinstance(value, (int, float) if kind is float else kind)
+
+
+def _describe(kind: Any) -> str:
+    if typing.get_origin(kind) is typing.Literal:
+        return "one of " + ", ".join(map(repr, typing.get_args(kind)))
+    return {int: "a whole number", float: "a number", bool: "true or false"}.get(kind, kind.__name__)

@@ -17,7 +17,7 @@ from gaits.console import say
 from gaits.evaluation import make_evaluator
 from gaits.runs import Run, load_run
 from gaits.runs.config import Config, make_config, package_versions
-from gaits.runs.directory import RunDirectory, locked, prepare_folder
+from gaits.runs.directory import RunDirectory, check_free, locked, new_folder
 from gaits.search import Search
 from gaits.tasks.task import Task
 
@@ -35,6 +35,9 @@ class Watcher(Protocol):
 
 class Interrupted(Exception):
     """The run was asked to stop; it was saved and can be resumed."""
+
+    def __init__(self, folder: Path, iteration: int) -> None:
+        super().__init__(f"Stopped after iteration {iteration}; everything is saved. Go on with: gaits resume {folder}")
 
 
 def train(
@@ -65,20 +68,21 @@ def train(
         checkpoint_iterations, checkpoint_minutes: A checkpoint is written when either has passed.
         settings: Settings of the algorithm.
     """
-    config = make_config(
-        task,
-        algorithm,
-        settings,
-        seed=seed,
-        evaluations=evaluations,
-        checkpoint_iterations=checkpoint_iterations,
-        checkpoint_minutes=checkpoint_minutes,
-    )
-    folder = Path(out) if out is not None else Path("runs", f"{config.task}-{algorithm}-seed{seed}")
-    prepare_folder(folder)
-    with make_search(config, workers) as search, locked(folder):
-        config.save(folder)
-        return _run(search, RunDirectory(folder, config), callback, watchers)
+    with closing(watchers):
+        config = make_config(
+            task,
+            algorithm,
+            settings,
+            seed=seed,
+            evaluations=evaluations,
+            checkpoint_iterations=checkpoint_iterations,
+            checkpoint_minutes=checkpoint_minutes,
+        )
+        folder = Path(out) if out is not None else Path("runs", f"{config.task}-{algorithm}-seed{config.seed}")
+        check_free(folder)
+        with make_search(config, workers) as search, new_folder(folder):
+            config.save(folder)
+            return _run(search, RunDirectory(folder, config), callback, watchers)
 
 
 def resume(
@@ -97,19 +101,31 @@ def resume(
         evaluations: A new total, to make a finished run longer.
         previous: Go back to the checkpoint before the newest.
     """
-    run = load_run(folder)
-    config = run.config
-    if evaluations is not None:
-        config = dataclasses.replace(config, evaluations=evaluations)
-    for name, version in package_versions().items():
-        if config.versions.get(name) != version:
-            say(f"{name} was {config.versions.get(name)} when the run began and is {version} now: results may differ.")
-    with make_search(config, workers) as search, locked(run.folder):
-        if config != run.config:
-            config.save(run.folder)
-        directory = RunDirectory(run.folder, config)
-        directory.restore(search, previous)
-        return _run(search, directory, callback, watchers)
+    with closing(watchers):
+        run = load_run(folder)
+        config = run.config if evaluations is None else dataclasses.replace(run.config, evaluations=evaluations)
+        for name, version in package_versions().items():
+            if config.versions.get(name) != version:
+                say(f"{name} was {config.versions.get(name)} when the run began and is {version} now: results may differ.")
+        with make_search(config, workers) as search, locked(run.folder):
+            directory = RunDirectory(run.folder, config)
+            directory.restore(search, previous)
+            done = search.counters.evaluations
+            if evaluations is not None and evaluations < done:
+                raise ValueError(
+                    f"{run.folder} has done {done:,} evaluations already; --evaluations {evaluations} is below that."
+                )
+            if config != run.config:
+                config.save(run.folder)
+            return _run(search, directory, callback, watchers)
+
+
+@contextlib.contextmanager
+def closing(watchers: tuple[Watcher, ...]) -> Iterator[None]:
+    with contextlib.ExitStack() as stack:
+        for watcher in watchers:
+            stack.callback(watcher.close)
+        yield
 
 
 @contextlib.contextmanager
@@ -124,9 +140,8 @@ def make_search(config: Config, workers: int | None) -> Iterator[Search]:
 
 def _run(search: Search, directory: RunDirectory, callback: Callback | None, watchers: tuple[Watcher, ...]) -> Run:
     config = directory.config
-    with stop_signals() as stop, contextlib.ExitStack() as stack:
-        for watcher in watchers:
-            stack.callback(watcher.close)
+    with stop_signals() as stop:
+        directory.save(search)  # so that there is a checkpoint to go back to from the start
         while search.counters.evaluations < config.evaluations and not stop.is_set():
             row = directory.record(search, search.iterate())
             for watcher in watchers:
@@ -135,7 +150,7 @@ def _run(search: Search, directory: RunDirectory, callback: Callback | None, wat
                 break
         directory.save(search)
         if stop.is_set() and search.counters.evaluations < config.evaluations:
-            raise Interrupted(search.counters.iteration)
+            raise Interrupted(directory.folder, search.counters.iteration)
     return Run(directory.folder, config)
 
 

@@ -40,7 +40,7 @@ def test_every_task_on_any_number_of_threads(name):
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5, True, "two"])
 def test_impossible_workers(workers):
-    with pytest.raises(ValueError, match="at least 1; got"):
+    with pytest.raises(ValueError, match="workers must be a whole number of at least 1; got"):
         gaits.LocalEvaluator(gaits.make_task("qd_hopper"), workers=workers)
 
 

@@ -97,6 +97,26 @@ def test_bad_actions(action):
     env.close()
 
 
+@pytest.mark.parametrize("seed", [-1, 2**63, 1.5])
+def test_bad_seeds(seed):
+    env = gymnasium.make("gaits/QDHopper-v0").unwrapped
+    with pytest.raises(ValueError, match=r"from 0 to 2\*\*63 - 1; got"):
+        env.reset(seed=seed)
+    env.close()
+
+
+def test_steps_out_of_order():
+    env = gymnasium.make("gaits/QDHopper-v0", render_mode="rgb_array").unwrapped
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(np.zeros(3))
+    env.reset(seed=0)
+    env.close()
+    env.close()
+    for call in (lambda: env.step(np.zeros(3)), lambda: env.reset(), lambda: env.render()):
+        with pytest.raises(RuntimeError, match="closed"):
+            call()
+
+
 def test_unknown_render_mode():
     with pytest.raises(ValueError, match="rgb_array"):
         gaits.physics.envs.QDEnv("qd_hopper", render_mode="human")

@@ -57,7 +57,9 @@ def test_overrides():
         ({"grid": (2.5,)}, "positive whole"),
         ({"objective_range": (1, 1)}, "min < max"),
         ({"objective_range": (0, math.inf)}, "finite"),
-        ({"max_steps": 0}, "at least 1"),
+        ({"max_steps": 0}, "max_steps must be a whole number of at least 1; got 0"),
+        ({"max_steps": 1.5}, "max_steps must be"),
+        ({"hidden": (-1,)}, "hidden layer's size must be"),
     ],
 )
 def test_impossible_overrides(changes, message):

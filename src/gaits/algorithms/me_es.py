@@ -200,6 +200,8 @@ class MeEs:
 
     def tell(self, results: Results) -> Iteration | None:
         if not self.discovered:
+            if results.failed[0]:
+                raise ValueError("The initial policy's episode met numbers that are not finite; choose another seed.")
             self.inserted_first = self._insert(results, best_return=float(results.objective[0]))
             return None
         if not self.stepping:

@@ -7,21 +7,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gaits.evaluation.job import check_seeds, check_solutions
+from gaits.evaluation.job import check_solutions
 from gaits.evaluation.results import Results
 from gaits.tasks.task import Task
 
 
 class FunctionEvaluator:
-    """Computes the task's function. Noise, normalization and transitions, which only episodes have, are ignored."""
+    """Computes the task's function. Seeds, noise, normalization and transitions, which only episodes have, are ignored."""
 
     def __init__(self, task: Task) -> None:
         assert task.function is not None
         self.task, self.function = task, task.function
 
-    def evaluate(self, solutions: ArrayLike, seeds: ArrayLike, transitions: ArrayLike = False, **options: Any) -> Results:
+    def evaluate(
+        self,
+        solutions: ArrayLike,
+        seeds: ArrayLike,
+        transitions: ArrayLike = False,
+        *,
+        action_noise: float = 0.0,
+        obs_mean: ArrayLike | None = None,
+        obs_std: ArrayLike | None = None,
+    ) -> Results:
         checked = check_solutions(self.task, solutions)
-        check_seeds(seeds, len(checked))
         objective, measures = self.function.evaluate(checked)
         n = len(checked)
         return Results(objective, measures, np.zeros(n, np.int64), ~np.isfinite(objective), objective[:, None])

@@ -9,10 +9,8 @@ from numpy.typing import ArrayLike
 
 from gaits.evaluation.results import Results, Transitions
 from gaits.physics import kernel
-from gaits.physics.world import Episode, Simulator, start_angles
+from gaits.physics.world import Episode, Simulator, check_seed, start_angles
 from gaits.tasks.task import Task
-
-MAX_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ def make_job(
     keep = np.asarray(transitions, bool)
     if keep.shape not in ((), (n,)):
         raise ValueError(f"transitions must be one bool or {n}, one per solution; got shape {keep.shape}.")
-    if not (np.isfinite(action_noise) and action_noise >= 0):
+    if not isinstance(action_noise, (int, float)) or not (np.isfinite(action_noise) and action_noise >= 0):
         raise ValueError(f"action_noise must be a finite standard deviation of 0 or more; got {action_noise}.")
     mean = check_statistics("obs_mean", task, n, 0.0 if obs_mean is None else obs_mean)
     std = check_statistics("obs_std", task, n, 1.0 if obs_std is None else obs_std)
@@ -111,12 +109,10 @@ def make_job(
 
 def check_solutions(task: Task, solutions: ArrayLike) -> np.ndarray:
     dim = task.solution_dim
-    with np.errstate(over="ignore"):
-        array = np.ascontiguousarray(solutions, np.float32)
-    if array.ndim != 2 or array.shape[1] != dim:
-        raise ValueError(
-            f"Solutions for {task.name} must have shape (n, {dim}), a row of {dim} parameters each. Got shape {array.shape}."
-        )
+    array = to_float32(solutions)
+    if array is None or array.ndim != 2 or array.shape[1] != dim:
+        got = "rows of different lengths or not numbers" if array is None else f"shape {array.shape}"
+        raise ValueError(f"Solutions for {task.name} must have shape (n, {dim}), a row of {dim} parameters each. Got {got}.")
     bad = np.flatnonzero(~np.isfinite(array.sum(axis=1, dtype=np.float64)))  # float32 cannot overflow a float64 sum
     if bad.size:
         raise ValueError(
@@ -131,19 +127,27 @@ def check_seeds(seeds: ArrayLike, n: int) -> np.ndarray:
     array = seeds if isinstance(seeds, np.ndarray) else np.array(seeds, np.object_)
     if array.ndim not in (1, 2) or len(array) != n or (array.ndim == 2 and array.shape[1] == 0):
         raise ValueError(f"seeds must be {expected}; got shape {array.shape}.")
-    if array.size and array.dtype.kind not in "iuO":
-        raise ValueError(f"seeds must be {expected}; got dtype {array.dtype}.")
     for seed in array.flat:
-        if not isinstance(seed, (int, np.integer)) or not 0 <= seed <= MAX_SEED:
-            raise ValueError(f"seeds must be {expected}; got {seed}.")
+        try:
+            check_seed(seed)
+        except ValueError:
+            raise ValueError(f"seeds must be {expected}; got {seed!r}.") from None
     return array.astype(np.int64).reshape(n, -1 if array.size else 1)
 
 
 def check_statistics(name: str, task: Task, n: int, values: ArrayLike) -> np.ndarray:
-    array = np.asarray(values, np.float32)
-    if array.shape not in ((), (task.obs_dim,), (n, task.obs_dim)) or not np.isfinite(array).all():
-        raise ValueError(
-            f"{name} must be finite with shape ({task.obs_dim},) or ({n}, {task.obs_dim}); got shape {array.shape}."
-        )
+    array = to_float32(values)
+    if array is None or array.shape not in ((), (task.obs_dim,), (n, task.obs_dim)) or not np.isfinite(array).all():
+        got = "rows of different lengths or not numbers" if array is None else f"shape {array.shape}"
+        raise ValueError(f"{name} must be finite with shape ({task.obs_dim},) or ({n}, {task.obs_dim}); got {got}.")
     rows = n if array.ndim == 2 and n else 1
     return np.ascontiguousarray(np.broadcast_to(array, (rows, task.obs_dim)))
+
+
+def to_float32(values: ArrayLike) -> np.ndarray | None:
+    """The values as a float32 array, or None if they do not make one."""
+    try:
+        with np.errstate(over="ignore"):
+            return np.asarray(values, np.float32, order="C")
+    except (ValueError, TypeError):
+        return None

@@ -16,6 +16,7 @@ from gaits.evaluation.job import Job, make_job
 from gaits.evaluation.results import Results
 from gaits.physics import make_simulator
 from gaits.physics.world import Episode, Simulator
+from gaits.settings import whole_number
 from gaits.tasks.task import Task
 
 
@@ -27,10 +28,9 @@ class LocalEvaluator:
     """
 
     def __init__(self, task: Task, workers: int | None = None) -> None:
-        if workers is None:
-            workers = available_cores()
-        if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-            raise ValueError(f"workers must be a whole number of threads, at least 1; got {workers!r}.")
+        if not isinstance(task, Task):
+            raise ValueError(f"task must be a Task, as gaits.make_task({str(task)!r}) gives; got {task!r}.")
+        workers = available_cores() if workers is None else whole_number("workers", workers, 1)
         self.task = task
         self.workers = workers
         self._closed = False

@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 from gaits.physics import kernel, make_simulator
 from gaits.physics.camera import Camera
-from gaits.physics.world import Simulator
+from gaits.physics.world import Simulator, check_seed
 from gaits.tasks import make_task
 
 REWARD_TERMS = ("alive", "progress", "electricity", "joints_at_limit")
@@ -36,32 +36,41 @@ class QDEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self.observation_space = spaces.Box(-5.0, 5.0, (self.task.obs_dim,), np.float32)
         self.action_space = spaces.Box(-1.0, 1.0, (self.task.action_dim,), np.float32)
         self._size = width, height
-        self._simulator: Simulator = make_simulator(self.task)
+        self._simulator: Simulator | None = make_simulator(self.task)
         self._camera: Camera | None = None
         self._touched = np.zeros(len(self.task.body.feet))
-        self._steps = 0
+        self._steps: int | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
-        super().reset(seed=seed)
-        self._simulator.reset(self.np_random.uniform(-0.1, 0.1, self.task.action_dim))
+        super().reset(seed=None if seed is None else check_seed(seed))
+        simulator = self._open()
+        simulator.reset(self.np_random.uniform(-0.1, 0.1, self.task.action_dim))
         self._touched[:] = 0
         self._steps = 0
-        return self._simulator.state.obs.copy(), self._info()
+        return simulator.state.obs.copy(), self._info(simulator)
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         action = np.ascontiguousarray(action, np.float32)
         if action.shape != self.action_space.shape or not np.isfinite(action).all():
             raise ValueError(f"An action for {self.task.name} is {self.task.action_dim} finite numbers; got {action}.")
-        reward, end = self._simulator.step(action)
+        simulator = self._open()
+        if self._steps is None:
+            raise gymnasium.error.ResetNeeded("Call reset() before the first step().")
+        reward, end = simulator.step(action)
         self._steps += 1
-        self._touched += self._simulator.state.contact
+        self._touched += simulator.state.contact
         truncated = end == kernel.TRUNCATED and self._steps >= self.task.max_steps
-        return self._simulator.state.obs.copy(), float(reward), end != kernel.TRUNCATED, truncated, self._info()
+        return simulator.state.obs.copy(), float(reward), end != kernel.TRUNCATED, truncated, self._info(simulator)
 
-    def _info(self) -> dict[str, Any]:
-        state = self._simulator.state
+    def _open(self) -> Simulator:
+        if self._simulator is None:
+            raise RuntimeError("This environment is closed; make a new one.")
+        return self._simulator
+
+    def _info(self, simulator: Simulator) -> dict[str, Any]:
+        state = simulator.state
         return {
-            "measures": self._touched[list(self.task.body.measured_feet)] / max(self._steps, 1),
+            "measures": self._touched[list(self.task.body.measured_feet)] / max(self._steps or 0, 1),
             "feet_contact": state.contact.copy(),
             "reward_terms": dict(zip(REWARD_TERMS, state.terms.tolist(), strict=True)),
         }
@@ -72,10 +81,12 @@ class QDEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             return None
         if self._camera is None:
             self._camera = Camera(self.task.body, *self._size)
-        return self._camera.picture(*self._simulator.pose())
+        return self._camera.picture(*self._open().pose())
 
     def close(self) -> None:
-        self._simulator.close()
+        if self._simulator is not None:
+            self._simulator.close()
+            self._simulator = None
         if self._camera is not None:
             self._camera.close()
             self._camera = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -61,6 +61,16 @@ class Simulator(Protocol):
 
     def close(self) -> None:
         """Free the physics client."""
+
+
+MAX_SEED = 2**63 - 1
+
+
+def check_seed(seed: Any) -> int:
+    """The seed as an int, if an episode can have it."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed <= MAX_SEED:
+        raise ValueError(f"A seed must be a whole number from 0 to 2**63 - 1; got {seed}.")
+    return int(seed)
 
 
 def start_angles(seed: int, n_joints: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Linear projection: the benchmark of the differentiable quality diversity literature (Fontaine and Nikolaidis, 2021).
 
-The measures are sums of the two halves of a solution, each coordinate clipped to [-5.12, 5.12] (beyond, it shrinks back as
-5.12² / x). Most of the measure space can only be reached when many coordinates move together, so plain mutation stays
+The measures are sums of the two halves of a solution, each coordinate limited to [-5.12, 5.12] (beyond, it counts as
+5.12 / x). Most of the measure space can only be reached when many coordinates move together, so plain mutation stays
 near the middle, and following the gradients does not. The objective is a shifted sphere or Rastrigin function, scaled so
 that 100 is the optimum and 0 the corner of the box farthest from it.
 """

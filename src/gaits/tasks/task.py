@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gaits.policies import MLP
+from gaits.settings import whole_number
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Task:
 
     def __post_init__(self) -> None:
         k = len(self.measure_names)
-        if len(self.grid) != k or not all(isinstance(n, int) and n > 0 for n in self.grid):
+        if len(self.grid) != k or not all(isinstance(n, (int, np.integer)) and n > 0 for n in self.grid):
             raise ValueError(
                 f"{self.name} has {k} measure(s) ({', '.join(self.measure_names)}), so its grid needs {k} positive whole "
                 f"number(s) of cells; got {self.grid}."
@@ -91,8 +92,10 @@ class Task:
             raise ValueError(
                 f"objective_range must be two finite numbers (min, max) with min < max; got {self.objective_range}."
             )
-        if self.max_steps < 1:
-            raise ValueError(f"max_steps must be at least 1; got {self.max_steps}.")
+        object.__setattr__(self, "grid", tuple(map(int, self.grid)))
+        whole_number("max_steps", self.max_steps, 1)
+        for size in self.hidden:
+            whole_number("A hidden layer's size", size, 1)
 
     @property
     def body(self) -> Robot:

@@ -1,0 +1,1 @@
+"""Measurements that ship with gaits: `gaits bench`."""
