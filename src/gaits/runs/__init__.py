@@ -1,0 +1,102 @@
+"""A run's folder, and reading it back.
+
+    config.json    everything needed to start it again
+    metrics.csv    a row per iteration
+    archive.npz    the elites
+    history.npz    every insertion
+    checkpoint/    the exact state, newest two
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from ribs.archives import GridArchive
+
+from gaits import archives
+from gaits.archives import make_archive
+from gaits.runs import history
+from gaits.runs.config import Config, load_config
+from gaits.tasks import Task
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run on disk: its config, its metrics, and its archive at the end or at any iteration before."""
+
+    folder: Path
+    config: Config
+
+    @functools.cached_property
+    def task(self) -> Task:
+        return self.config.make_task()
+
+    @property
+    def metrics(self) -> pd.DataFrame:
+        """One row per iteration."""
+        import pandas as pd
+
+        path = self.folder / "metrics.csv"
+        if not path.exists() or path.stat().st_size == 0:
+            return pd.DataFrame()  # no iteration yet
+        try:
+            return pd.read_csv(path)
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{path} cannot be read as metrics ({error}).") from None
+
+    @property
+    def archive(self) -> GridArchive:
+        """The archive at the last checkpoint, solutions included."""
+        return load_archive(self.folder)
+
+    @functools.cached_property
+    def history(self) -> dict[str, np.ndarray]:
+        """iteration, objective, measures, cell and status of every solution offered to the archive."""
+        return history.load(_existing(self.folder / "history.npz"))
+
+    @property
+    def finished(self) -> bool:
+        metrics = self.metrics
+        return len(metrics) > 0 and int(metrics["evaluations"].iloc[-1]) >= self.config.evaluations
+
+    def archive_at(self, iteration: int) -> GridArchive:
+        """The archive as it was after an iteration: objectives and measures, without solutions."""
+        last = int(self.history["iteration"].max(initial=0))
+        if not 0 <= iteration <= last:
+            raise ValueError(f"This run's history covers iterations 0 to {last}; got {iteration}.")
+        rows = history.elites_at(self.history, iteration)
+        archive = make_archive(self.task, solution_dim=0)
+        if len(rows):
+            archive.add(np.zeros((len(rows), 0)), self.history["objective"][rows], self.history["measures"][rows])
+        return archive
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r}: {self.config.algorithm} on {self.config.task}, seed {self.config.seed})"
+
+
+def load_run(folder: str | Path) -> Run:
+    """The run in a folder."""
+    folder = Path(folder)
+    return Run(folder, load_config(folder))
+
+
+def load_archive(path: str | Path) -> GridArchive:
+    """The archive of a run's folder, or of an archive.npz, as a ribs GridArchive."""
+    path = Path(path)
+    return archives.load(_existing(path / "archive.npz" if path.is_dir() else path))
+
+
+def _existing(path: Path) -> Path:
+    if not path.exists():
+        raise ValueError(f"There is no {path}. A run writes it with its first checkpoint and when it ends.")
+    return path
+
+
+__all__ = ["Config", "Run", "load_archive", "load_run"]

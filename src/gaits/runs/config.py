@@ -1,0 +1,118 @@
+"""What a run is: everything needed to start it again."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import functools
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gaits.algorithms import ALGORITHMS
+from gaits.names import lookup
+from gaits.runs.files import write_whole
+from gaits.settings import make_settings, positive, whole_number
+from gaits.tasks import TASKS, Task, make_task
+
+VERSION = 1
+PACKAGES = ("gaits", "numpy", "numba", "ribs", "gymnasium", "pybullet-arm64", "jax", "scipy")
+TASK_FIELDS = ("grid", "objective_range", "max_steps", "hidden")
+
+
+@functools.cache
+def find_git_revision() -> str | None:
+    """Revision of the working copy gaits runs from, or None where it was installed as a package."""
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40", "--match="]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+@dataclass(frozen=True)
+class Config:
+    """The content of config.json. ``task_fields`` and ``settings`` are resolved: defaults are written out."""
+
+    task: str
+    algorithm: str
+    seed: int
+    evaluations: int
+    task_fields: dict[str, Any]
+    settings: dict[str, Any]
+    checkpoint_iterations: int = 100
+    checkpoint_minutes: float = 5.0
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    created: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
+    versions: dict[str, str] = field(default_factory=lambda: package_versions())
+    git_revision: str | None = field(default_factory=find_git_revision)
+    machine: dict[str, Any] = field(default_factory=lambda: describe_machine())
+    version: int = VERSION
+
+    def __post_init__(self) -> None:
+        for name, low in (("seed", 0), ("evaluations", 1), ("checkpoint_iterations", 1)):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), low))
+        positive(self, "checkpoint_minutes")
+        for name in ("task_fields", "settings", "versions"):
+            if not isinstance(getattr(self, name), dict):
+                raise ValueError(f"{name} must be a table; got {getattr(self, name)!r}.")
+
+    def make_task(self) -> Task:
+        return make_task(self.task, **self.task_fields)
+
+    def make_settings(self) -> Any:
+        return make_settings(ALGORITHMS[self.algorithm].settings, self.algorithm, self.settings)
+
+    def save(self, folder: Path) -> None:
+        text = json.dumps(dataclasses.asdict(self), indent=2) + "\n"
+        write_whole(folder / "config.json", lambda file: file.write(text.encode()))
+
+
+def make_config(task: str | Task, algorithm: str, settings: dict[str, Any], **fields: Any) -> Config:
+    """A checked config, with the defaults of the task and the algorithm written out."""
+    entry = lookup("algorithm", algorithm, ALGORITHMS)
+    resolved: Any = make_settings(entry.settings, algorithm, settings)
+    if isinstance(task, str):
+        task = make_task(task)
+    if task.name not in TASKS or (task.robot, task.function) != (TASKS[task.name].robot, TASKS[task.name].function):
+        raise ValueError(f"A run can only be resumed on a registered task; {task.name!r} is not one, or was changed.")
+    return Config(
+        task=task.name,
+        algorithm=algorithm,
+        task_fields={name: getattr(task, name) for name in TASK_FIELDS},
+        settings=dataclasses.asdict(resolved),
+        **fields,
+    )
+
+
+def load_config(folder: Path) -> Config:
+    path = folder / "config.json"
+    try:
+        content = json.loads(path.read_text())
+        version = content["version"]
+        if version != VERSION:
+            raise ValueError(f"it has version {version}, and this gaits reads version {VERSION}")
+        known = {field.name for field in dataclasses.fields(Config)}
+        config = Config(**{key: value for key, value in content.items() if key in known})
+        lookup("algorithm", config.algorithm, ALGORITHMS)
+        config.make_task()
+        config.make_settings()
+    except FileNotFoundError:
+        raise ValueError(f"{folder} is not a run: it has no config.json. A run's folder is the --out of gaits train.") from None
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{path} cannot be used: {error}") from None
+    return config
+
+
+def package_versions() -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in PACKAGES} | {"python": platform.python_version()}
+
+
+def describe_machine() -> dict[str, Any]:
+    return {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count(), "host": platform.node()}

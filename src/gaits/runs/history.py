@@ -1,0 +1,64 @@
+"""Every insertion of a run, enough to redraw its archive at any iteration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from gaits.archives import Insertions, NOT_ADDED
+
+FIELDS = ("iteration", "objective", "measures", "cell", "status")
+
+
+class History:
+    """Grows by an iteration at a time; one row per solution that was offered to the archive, in order."""
+
+    def __init__(self, n_measures: int, arrays: dict[str, np.ndarray] | None = None) -> None:
+        empty: dict[str, np.ndarray] = {
+            "iteration": np.zeros(0, np.int32),
+            "objective": np.zeros(0),
+            "measures": np.zeros((0, n_measures)),
+            "cell": np.zeros(0, np.int32),
+            "status": np.zeros(0, np.int8),
+        }
+        self._chunks = [empty if arrays is None else arrays]
+
+    def add(self, iteration: int, insertions: list[Insertions]) -> None:
+        for one in insertions:
+            self._chunks.append(
+                {
+                    "iteration": np.full(len(one.cell), iteration, np.int32),
+                    "objective": one.objective,
+                    "measures": one.measures,
+                    "cell": one.cell.astype(np.int32),
+                    "status": one.status,
+                }
+            )
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All rows, as one array per field."""
+        if len(self._chunks) > 1:
+            self._chunks = [{name: np.concatenate([chunk[name] for chunk in self._chunks]) for name in FIELDS}]
+        return self._chunks[0]
+
+    def save(self, file: IO[bytes]) -> None:
+        np.savez(file, **self.arrays())  # type: ignore[arg-type]
+
+
+def load(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
+            return {name: file[name] for name in FIELDS}
+    except FileNotFoundError:
+        raise
+    except Exception as error:
+        raise ValueError(f"{path} is not a readable history ({error}).") from None
+
+
+def elites_at(history: dict[str, np.ndarray], iteration: int) -> np.ndarray:
+    """Rows of the insertions that hold a cell after this iteration: the last accepted one of each cell."""
+    rows = np.flatnonzero((history["iteration"] <= iteration) & (history["status"] != NOT_ADDED))
+    _, last = np.unique(history["cell"][rows][::-1], return_index=True)
+    return np.sort(rows[len(rows) - 1 - last])
