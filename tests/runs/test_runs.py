@@ -298,7 +298,7 @@ def test_a_folder_that_holds_something_else(tmp_path):
 
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ValueError, match="Cannot write to .*Choose another --out"):
+    with pytest.raises(ValueError, match=r"Cannot write to .*Choose another --out"):
         train(tmp_path / "file" / "run")
 
 
@@ -351,7 +351,7 @@ def test_a_config_with_a_missing_table(reference, tmp_path, field):
 def test_folders_that_are_not_runs(tmp_path, content):
     if content is not None:
         (tmp_path / "config.json").write_text(content)
-    with pytest.raises(ValueError, match="config.json"):
+    with pytest.raises(ValueError, match=r"config\.json"):
         gaits.load_run(tmp_path)
 
 

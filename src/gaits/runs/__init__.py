@@ -1,10 +1,10 @@
 """A run's folder, and reading it back.
 
-    config.json    everything needed to start it again
-    metrics.csv    a row per iteration
-    archive.npz    the elites
-    history.npz    every insertion
-    checkpoint/    the exact state, newest two
+config.json    everything needed to start it again
+metrics.csv    a row per iteration
+archive.npz    the elites
+history.npz    every insertion
+checkpoint/    the exact state, newest two
 """
 
 from __future__ import annotations

@@ -116,7 +116,9 @@ def _read_header(file: IO[bytes], run_id: str) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError):
         raise CheckpointError("it is not a checkpoint of gaits, or its first line is damaged") from None
     if version != VERSION:
-        raise CheckpointError(f"it has format version {version}, and this gaits reads version {VERSION}; use the gaits that wrote it")
+        raise CheckpointError(
+            f"it has format version {version}, and this gaits reads version {VERSION}; use the gaits that wrote it"
+        )
     if header["run"] != run_id:
         raise CheckpointError("it belongs to another run")
     remaining = Path(file.name).stat().st_size - file.tell()

@@ -104,7 +104,9 @@ def load_config(folder: Path) -> Config:
         config.make_task()
         config.make_settings()
     except FileNotFoundError:
-        raise ValueError(f"{folder} is not a run: it has no config.json. A run's folder is the --out of gaits train.") from None
+        raise ValueError(
+            f"{folder} is not a run: it has no config.json. A run's folder is the --out of gaits train."
+        ) from None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{path} cannot be used: {error}") from None
     return config

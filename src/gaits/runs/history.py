@@ -7,7 +7,7 @@ from typing import IO
 
 import numpy as np
 
-from gaits.archives import Insertions, NOT_ADDED
+from gaits.archives import NOT_ADDED, Insertions
 
 FIELDS = ("iteration", "objective", "measures", "cell", "status")
 
