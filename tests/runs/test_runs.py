@@ -206,6 +206,23 @@ def test_a_signal_saves_and_says_how_to_go_on(tmp_path, number):
     assert len(run.archive) == run.metrics["elites"].iloc[-1]
 
 
+def test_a_second_signal_leaves_at_once_with_a_valid_checkpoint(tmp_path):
+    command = [sys.executable, "-m", "gaits.cli", "train", "qd_half_cheetah", "map_elites", "--out", str(tmp_path / "run")]
+    process = subprocess.Popen([*command, "--workers", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not checkpoint.available(tmp_path / "run" / "checkpoint"):
+        time.sleep(0.1)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"Left at once. Go on from the last checkpoint with: gaits resume {tmp_path / 'run'}" in out
+    assert "Traceback" not in err
+    run = gaits.load_run(tmp_path / "run")
+    checkpoint.load(checkpoint.available(run.folder / "checkpoint")[0], run.config.id)
+
+
 def checkpoint_iteration(run):
     return int(checkpoint.available(run.folder / "checkpoint")[0].stem)
 
