@@ -124,6 +124,8 @@ def make_train(settings_type: type) -> Callable[..., None]:
 
         Example: gaits train qd_hopper map_elites --evaluations 25000 --seed 1
 
+        The settings of an algorithm: gaits train TASK ALGORITHM --help
+
         Ctrl-C finishes the iteration under way and saves; gaits resume goes on from there.
         """
         from gaits import training
