@@ -19,6 +19,15 @@ def positive(settings: Any, *names: str) -> None:
             raise ValueError(f"{name} must be a number above 0; got {value!r}.")
 
 
+def between(settings: Any, low: float, high: float, *names: str) -> None:
+    """Raise unless these fields of a settings record are finite and from low to high."""
+    for name in names:
+        value = getattr(settings, name)
+        if not (math.isfinite(value) and low <= value <= high):
+            limits = f"from {low} to {high}" if math.isfinite(high) else f"of at least {low}"
+            raise ValueError(f"{name} must be a number {limits}; got {value!r}.")
+
+
 def whole_number(name: str, value: Any, low: int) -> int:
     """The value as an int of at least ``low``; NumPy's integers are welcome, floats and bools are not."""
     try:
@@ -40,12 +49,14 @@ def make_settings(kind: type[T], algorithm: str, values: dict[str, Any]) -> T:
             raise ValueError(f"{algorithm} has no setting {name!r}.{hint} It has: {', '.join(types)}.")
         if not _fits(value, types[name]):
             raise ValueError(f"{name} must be {_describe(types[name])}; got {value!r}.")
-    return kind(**values)
+    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
 
 
 def _fits(value: Any, kind: Any) -> bool:
     if typing.get_origin(kind) is typing.Literal:
         return value in typing.get_args(kind)
+    if typing.get_origin(kind) is tuple:
+        return isinstance(value, (list, tuple)) and all(_fits(item, typing.get_args(kind)[0]) for item in value)
     if kind is bool or isinstance(value, bool):
         return kind is bool and isinstance(value, bool)
     return isinstance(value, (int, float) if kind is float else kind)
@@ -54,4 +65,6 @@ def _fits(value: Any, kind: Any) -> bool:
 def _describe(kind: Any) -> str:
     if typing.get_origin(kind) is typing.Literal:
         return "one of " + ", ".join(map(repr, typing.get_args(kind)))
+    if typing.get_origin(kind) is tuple:
+        return "a list of whole numbers"
     return {int: "a whole number", float: "a number", bool: "true or false"}.get(kind, kind.__name__)

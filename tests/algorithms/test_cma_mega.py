@@ -40,11 +40,11 @@ class Transcription:
             return 1, delta
         return 0, f - self.archive[cell]
 
-    def insert_mean(self, f, m):  # line 5
+    def insert_mean(self, f, m):  # line 8
         self.update_archive(f, m)
 
     def finish(self, coefficients, jacobian, objective, measures):
-        """Lines 9 to 20. Returns why CMA-ES restarts, or None."""
+        """Lines 14 to 25. Returns why CMA-ES restarts, or None."""
         unit = jacobian / (np.linalg.norm(jacobian, axis=1, keepdims=True) + 1e-8)
         nablas = [c @ unit for c in coefficients]
         deltas = [self.update_archive(f, m) for f, m in zip(objective, measures, strict=True)]
@@ -119,7 +119,7 @@ class Pair:
         assert len(branches) == 20
         unit = jacobian / np.linalg.norm(jacobian, axis=1, keepdims=True)
         coefficients = np.linalg.lstsq(unit.T, (branches - point).astype(float).T, rcond=None)[0].T
-        np.testing.assert_allclose(point + coefficients @ unit, branches, rtol=1e-3, atol=1e-3)  # lines 10 to 12
+        np.testing.assert_allclose(point + coefficients @ unit, branches, rtol=1e-3, atol=1e-3)  # lines 13 to 15
         told = branch_results or made_up(self.rng.normal(size=20), self.rng.uniform(-20, 20, (20, 2)))
         done = algorithm.tell(told)
         why = self.slow.finish(coefficients, jacobian, told.objective, told.measures)

@@ -6,9 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from gaits.algorithms.base import Algorithm, Batch, Iteration
-from gaits.algorithms.cma_mega import CmaMegaEsSettings, CmaMegaSettings, cma_mega, cma_mega_es
+from gaits.algorithms.cma_mega import (
+    CmaMegaEsSettings,
+    CmaMegaSettings,
+    CmaMegaTd3EsSettings,
+    cma_mega,
+    cma_mega_es,
+    cma_mega_td3_es,
+)
 from gaits.algorithms.map_elites import MapElites, MapElitesSettings
 from gaits.algorithms.me_es import MeEs, MeEsSettings
+from gaits.algorithms.pga_me import PgaMe, PgaMeSettings
 
 
 @dataclass(frozen=True)
@@ -25,6 +33,13 @@ ALGORITHMS = {
     "cma_mega_es": AlgorithmEntry(
         "CMA-MEGA (ES)", "branches along gradients estimated by evolution strategies", cma_mega_es, CmaMegaEsSettings
     ),
+    "cma_mega_td3_es": AlgorithmEntry(
+        "CMA-MEGA (TD3, ES)",
+        "the same, with a critic's gradient for the objective",
+        cma_mega_td3_es,
+        CmaMegaTd3EsSettings,
+    ),
+    "pga_me": AlgorithmEntry("PGA-MAP-Elites", "crosses elites, and lets elites climb a critic", PgaMe, PgaMeSettings),
     "me_es": AlgorithmEntry("ME-ES", "evolution strategies from elites, towards return or novelty", MeEs, MeEsSettings),
     "map_elites": AlgorithmEntry("MAP-Elites", "Gaussian noise on random elites", MapElites, MapElitesSettings),
     "cma_mega": AlgorithmEntry(

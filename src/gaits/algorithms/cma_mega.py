@@ -1,7 +1,8 @@
 """CMA-MEGA: branch from one solution along its gradients, and let CMA-ES learn how far to go along each.
 
 One algorithm, whatever the gradients come from: ``CmaMega`` takes a source for the objective's gradient and one for the
-measures'. With evolution strategies for both it is the paper's CMA-MEGA (ES). Line numbers are those of Algorithm 1.
+measures'. With evolution strategies for both it is the paper's CMA-MEGA (ES); with a critic for the objective it is
+CMA-MEGA (TD3, ES), and the critic's greedy actor joins the branches. Line numbers are those of Algorithm 1.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ribs.emitters import GradientArborescenceEmitter
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
 from gaits.archives import Insertions, insert, make_archive
 from gaits.evaluation.results import Results
-from gaits.gradients import EvolutionStrategy, ExactGradients, GradientSource
+from gaits.gradients import TD3, CriticGradient, EvolutionStrategy, ExactGradients, GradientSource, TD3Settings
 from gaits.settings import positive
 from gaits.tasks.task import Task
 
@@ -55,6 +56,21 @@ class CmaMegaEsSettings(CmaMegaSettings):
             raise ValueError(f"es_samples must be even, as samples are mirrored; got {self.es_samples}.")
 
 
+@dataclass(frozen=True)
+class CmaMegaTd3EsSettings(TD3Settings, CmaMegaEsSettings):
+    """Settings of CMA-MEGA (TD3, ES); the defaults are the paper's. Of the ``batch_size``, one is the greedy actor."""
+
+    gradient_states: int = 65_536
+    """States of the replay buffer that the objective's gradient is taken over (n_pg)."""
+
+    def __post_init__(self) -> None:
+        CmaMegaEsSettings.__post_init__(self)
+        TD3Settings.__post_init__(self)
+        positive(self, "gradient_states")
+        if self.batch_size < 6:
+            raise ValueError(f"batch_size must be at least 6, the greedy actor included; got {self.batch_size}.")
+
+
 class CmaMega:
     """Each iteration asks twice: the solution point with the samples of its gradient source, then the branches."""
 
@@ -66,9 +82,10 @@ class CmaMega:
         *,
         objective: GradientSource,
         measures: GradientSource,
-        branches: int,
+        critic: TD3 | None = None,
     ) -> None:
         init, archive, emitter = seeds
+        self.critic = critic
         self.archive = make_archive(task, archive)
         self.emitter = GradientArborescenceEmitter(
             self.archive,
@@ -82,7 +99,7 @@ class CmaMega:
             es="cma_es",
             normalize_grad=True,
             epsilon=1e-8,
-            batch_size=branches,
+            batch_size=settings.batch_size - (1 if critic is None else 2),  # λ'; φ* and the greedy actor are the rest
             seed=emitter,
         )
         self.sources = [objective] if objective is measures else [objective, measures]
@@ -90,28 +107,33 @@ class CmaMega:
 
     def ask(self) -> Batch:
         if self.branching:
-            self.asked = self.emitter.ask().astype(np.float32)  # line 9: φ_i = φ* + c_i ∇
+            branches = self.emitter.ask().astype(np.float32)  # lines 13-15: φ_i = φ* + c_i ∇
+            self.asked = branches if self.critic is None else np.concatenate([self.critic.greedy[None], branches])
         else:
             point = self.emitter.ask_dqd()[0].copy()
             groups = [source.samples(point) for source in self.sources]
             self.asked = np.concatenate([point[None], *groups])
             self.group_sizes = [len(group) for group in groups]
-        return Batch(self.asked)
+        return Batch(self.asked, transitions=self.critic is not None)
 
     def learn(self) -> None:
-        pass
+        if self.critic is not None and self.branching:
+            self.critic.learn()
 
     def tell(self, results: Results) -> Iteration | None:
         self.branching = not self.branching
         if self.branching:
             self._tell_point(results)
             return None
-        inserted = self._insert(self.asked, results)
-        self.emitter.tell(self.asked, results.objective, results.measures, self._info(inserted))  # lines 10-14
-        return Iteration([self.inserted_point, inserted], {"restarts": self.emitter.restarts})
+        inserted = [self.inserted_point, *self._tell_branches(results)]
+        metrics: dict[str, float] = {"restarts": self.emitter.restarts}
+        if self.critic is not None:
+            self.critic.remember(self.experience, results.transitions)  # lines 28-29
+            metrics |= {"greedy_objective": float(results.objective[0]), **self.critic.metrics()}
+        return Iteration(inserted, metrics)
 
     def _tell_point(self, results: Results) -> None:
-        """Lines 4-6: insert φ*, and only φ*; estimate the gradients there."""
+        """Lines 7-11: insert φ*, and only φ*; estimate the gradients there."""
         point, first = self.asked[:1], results.rows(slice(0, 1))
         self.inserted_point = self._insert(point, first)
         jacobians, start = [], 1
@@ -121,6 +143,21 @@ class CmaMega:
         # The objective's row is the first source's, the measures' rows the last source's; often they are one.
         jacobian = np.concatenate([jacobians[0][:1], jacobians[-1][1:]]).astype(np.float32)
         self.emitter.tell_dqd(point, first.objective, first.measures, jacobian[None], self._info(self.inserted_point))
+        self.experience = results.transitions
+
+    def _tell_branches(self, results: Results) -> list[Insertions]:
+        """Lines 17-27: insert and rank the branches, step, restart if need be. The greedy actor is not ranked.
+
+        It is inserted first, as released, or last, as in the pseudo-code.
+        """
+        n_greedy = len(self.asked) - self.emitter.batch_size
+        greedy = (self.asked[:n_greedy], results.rows(slice(0, n_greedy)))
+        branches = (self.asked[n_greedy:], results.rows(slice(n_greedy, None)))
+        first = [self._insert(*greedy)] if self.critic and self.critic.settings.td3_schedule == "overlap" else []
+        ranked = self._insert(*branches)
+        self.emitter.tell(branches[0], branches[1].objective, branches[1].measures, self._info(ranked))
+        last = [self._insert(*greedy)] if self.critic and not first else []
+        return [*first, ranked, *last]
 
     def _insert(self, solutions: np.ndarray, results: Results) -> Insertions:
         """Insert in order. A failed evaluation is never accepted and ranks last."""
@@ -146,11 +183,20 @@ def cma_mega(task: Task, settings: CmaMegaSettings, seed: np.random.SeedSequence
             f"{task.name} is simulated and has no exact gradients. Use cma_mega_es, or a task such as lp_sphere."
         )
     source = ExactGradients(task.function)
-    return CmaMega(task, settings, spawn_ints(seed, 3), objective=source, measures=source, branches=settings.batch_size - 1)
+    return CmaMega(task, settings, spawn_ints(seed, 3), objective=source, measures=source)
 
 
 def cma_mega_es(task: Task, settings: CmaMegaEsSettings, seed: np.random.SeedSequence) -> CmaMega:
     """CMA-MEGA (ES): evolution strategies for the objective's and the measures' gradients."""
     *seeds, es_seed = spawn_ints(seed, 4)
     source = EvolutionStrategy(settings.es_samples, settings.es_sigma, es_seed, settings.tie_ranks)
-    return CmaMega(task, settings, seeds, objective=source, measures=source, branches=settings.batch_size - 1)
+    return CmaMega(task, settings, seeds, objective=source, measures=source)
+
+
+def cma_mega_td3_es(task: Task, settings: CmaMegaTd3EsSettings, seed: np.random.SeedSequence) -> CmaMega:
+    """CMA-MEGA (TD3, ES): a critic for the objective's gradient, evolution strategies for the measures'."""
+    *seeds, es_seed, td3_seed = spawn_ints(seed, 5)
+    td3 = TD3(task, settings, td3_seed)
+    source = EvolutionStrategy(settings.es_samples, settings.es_sigma, es_seed, settings.tie_ranks)
+    objective = CriticGradient(td3, settings.gradient_states)
+    return CmaMega(task, settings, seeds, objective=objective, measures=source, critic=td3)

@@ -15,7 +15,7 @@ from gaits.algorithms.base import Batch, Iteration, spawn_ints
 from gaits.archives import Insertions, insert, make_archive
 from gaits.evaluation.results import Results
 from gaits.gradients.es import centred_ranks, mirrored
-from gaits.settings import positive
+from gaits.settings import between, positive
 from gaits.tasks.task import Task
 
 LAST_DISCOVERED = 5
@@ -52,11 +52,8 @@ class MeEsSettings:
         positive(self, "batch_size", "sigma", "phase_length", "learning_rate", "neighbors")
         if self.batch_size % 2:
             raise ValueError(f"batch_size must be even, as samples are mirrored; got {self.batch_size}.")
-        if not 0 <= self.obs_probability <= 1:
-            raise ValueError(f"obs_probability must be between 0 and 1; got {self.obs_probability}.")
-        for name in ("l2_coefficient", "action_noise"):
-            if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
-                raise ValueError(f"{name} must be a number of at least 0; got {getattr(self, name)}.")
+        between(self, 0, 1, "obs_probability")
+        between(self, 0, float("inf"), "l2_coefficient", "action_noise")
 
 
 def novelty(points: np.ndarray, seen: np.ndarray, k: int, themselves: bool = False) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 from gaits.evaluation.results import Results
 from gaits.gradients.es import EvolutionStrategy
 from gaits.gradients.exact import ExactGradients
+from gaits.gradients.td3 import TD3, CriticGradient, Diverged, TD3Settings
 
 
 class GradientSource(Protocol):
@@ -21,7 +22,10 @@ class GradientSource(Protocol):
         """Solutions (n, dim) float32 to evaluate around this one; n may be 0."""
 
     def jacobian(self, solution: np.ndarray, results: Results) -> np.ndarray:
-        """Gradients (1 + k, dim): the objective's, then each measure's. ``results`` are those of the last samples."""
+        """Gradients (1 + k, dim): the objective's, then each measure's. ``results`` are those of the last samples.
+
+        A source of the objective alone gives one row.
+        """
 
     def state(self) -> dict[str, Any]:
         """What it knows between iterations."""
@@ -30,4 +34,4 @@ class GradientSource(Protocol):
         """Become what ``state()`` described."""
 
 
-__all__ = ["EvolutionStrategy", "ExactGradients", "GradientSource"]
+__all__ = ["TD3", "CriticGradient", "Diverged", "EvolutionStrategy", "ExactGradients", "GradientSource", "TD3Settings"]

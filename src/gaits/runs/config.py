@@ -22,7 +22,7 @@ from gaits.settings import make_settings, positive, whole_number
 from gaits.tasks import TASKS, Task, make_task
 
 VERSION = 1
-PACKAGES = ("gaits", "numpy", "numba", "ribs", "gymnasium", "pybullet-arm64", "jax", "scipy")
+PACKAGES = ("gaits", "numpy", "numba", "ribs", "gymnasium", "pybullet-arm64", "jax", "optax", "scipy")
 TASK_FIELDS = ("grid", "objective_range", "max_steps", "hidden")
 
 

@@ -1,0 +1,108 @@
+"""PGA-MAP-Elites: half the offspring by crossing elites, half by letting elites climb a critic (Nilsson and Cully, 2021).
+
+The paper's strongest baseline, with its TD3 trained on the experience of every evaluation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from ribs.archives import GridArchive
+from ribs.emitters import IsoLineEmitter
+
+from gaits.algorithms.base import Batch, Iteration, spawn_ints
+from gaits.archives import insert, make_archive
+from gaits.evaluation.results import Results
+from gaits.gradients import TD3, TD3Settings
+from gaits.settings import positive
+from gaits.tasks.task import Task
+
+INITIAL_SIGMA = 0.02
+"""Noise on the first network in the first iteration's other half, as released."""
+
+
+@dataclass(frozen=True)
+class PgaMeSettings(TD3Settings):
+    """Settings of PGA-MAP-Elites; the defaults are the paper's."""
+
+    batch_size: int = 100
+    """Solutions per iteration (λ): half iso-line offspring, the greedy actor, and policy-gradient offspring."""
+    iso_sigma: float = 0.005
+    """Standard deviation of the noise on every parameter of iso-line offspring (σ_1)."""
+    line_sigma: float = 0.05
+    """Standard deviation of the step of iso-line offspring along the line between two elites (σ_2)."""
+    pg_steps: int = 10
+    """Steps of Adam that a policy-gradient offspring takes (n_grad)."""
+    pg_learning_rate: float = 0.001
+    """Step size of that Adam (α_grad)."""
+    pg_batch: int = 256
+    """States per step (n_pg)."""
+    critic_steps: int = 300
+    """Critic training steps per iteration (n_crit)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive(self, "batch_size", "iso_sigma", "line_sigma", "pg_steps", "pg_learning_rate", "pg_batch")
+        if self.batch_size < 4 or self.batch_size % 2:
+            raise ValueError(f"batch_size must be even and at least 4, as it is split in two; got {self.batch_size}.")
+
+
+class PolicyGradientEmitter:
+    """Copies random elites and lets them climb the critic; the first time, when there are none, noise on one network."""
+
+    def __init__(self, archive: GridArchive, td3: TD3, settings: PgaMeSettings, x0: np.ndarray, seed: int) -> None:
+        self.archive, self.td3, self.settings, self.x0 = archive, td3, settings, x0
+        self.rng = np.random.default_rng(seed)
+
+    def ask(self, n: int) -> np.ndarray:
+        if self.archive.empty:
+            return self.x0 + np.float32(INITIAL_SIGMA) * self.rng.standard_normal((n, self.x0.size), np.float32)
+        parents = self.archive.sample_elites(n)["solution"]
+        return self.td3.vary(parents, self.settings.pg_steps, self.settings.pg_batch, self.settings.pg_learning_rate)
+
+
+class PgaMe:
+    """One iteration: iso-line offspring, the greedy actor, policy-gradient offspring, inserted in this order."""
+
+    def __init__(self, task: Task, settings: PgaMeSettings, seed: np.random.SeedSequence) -> None:
+        init, archive, iso_line, pg, td3 = spawn_ints(seed, 5)
+        x0 = task.init(np.random.default_rng(init))
+        self.half = settings.batch_size // 2
+        self.archive = make_archive(task, archive)
+        self.td3 = TD3(task, settings, td3)
+        self.iso_line = IsoLineEmitter(
+            self.archive,
+            iso_sigma=settings.iso_sigma,
+            line_sigma=settings.line_sigma,
+            x0=x0,
+            batch_size=self.half,
+            seed=iso_line,
+        )
+        self.pg = PolicyGradientEmitter(self.archive, self.td3, settings, x0, pg)
+
+    def ask(self) -> Batch:
+        first = self.archive.empty  # then there is no critic to speak of, and no greedy actor either
+        greedy = self.td3.greedy[None][: 0 if first else 1]
+        crossed = self.iso_line.ask().astype(np.float32)
+        self.solutions = np.concatenate([crossed, greedy, self.pg.ask(self.half - len(greedy))])
+        return Batch(self.solutions, transitions=True)
+
+    def learn(self) -> None:
+        self.td3.learn()
+
+    def tell(self, results: Results) -> Iteration:
+        has_greedy = not self.archive.empty
+        inserted = insert(self.archive, self.solutions, results.objective, results.measures, results.failed)
+        self.td3.remember(results.transitions)
+        greedy = float(results.objective[self.half]) if has_greedy else float("nan")
+        return Iteration([inserted], {"greedy_objective": greedy, **self.td3.metrics()})
+
+    def state(self) -> dict[str, Any]:
+        return {"archive": self.archive, "iso_line": self.iso_line, "pg_rng": self.pg.rng, "td3": self.td3.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.archive = self.pg.archive = state["archive"]
+        self.iso_line, self.pg.rng = state["iso_line"], state["pg_rng"]
+        self.td3.restore(state["td3"])

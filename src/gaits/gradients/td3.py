@@ -1,0 +1,173 @@
+"""TD3: critics that learn from every policy's experience, and so can tell any policy how to get better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from gaits.devices import Device, find_device, on_cores
+from gaits.evaluation.results import Results, Transitions
+from gaits.gradients.replay import ReplayBuffer
+from gaits.policies import MLP
+from gaits.settings import between, positive
+from gaits.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class TD3Settings:
+    """Settings of TD3; the defaults are the paper's."""
+
+    critic_steps: int = 600
+    """Critic training steps per iteration (n_crit)."""
+    critic_batch: int = 256
+    """Transitions per critic training step (n_q)."""
+    critic_hidden: tuple[int, ...] = (256, 256)
+    """Hidden layers of each critic."""
+    critic_learning_rate: float = 3e-4
+    """Step size of the critics' Adam (α_crit)."""
+    actor_learning_rate: float = 3e-4
+    """Step size of the greedy actor's Adam."""
+    buffer_size: int = 1_000_000
+    """Transitions that the replay buffer holds (|B|)."""
+    discount: float = 0.99
+    """Discount factor (γ)."""
+    target_rate: float = 0.005
+    """How far targets move towards their networks per update (τ)."""
+    target_delay: int = 2
+    """Critic steps per update of the greedy actor and the targets (d)."""
+    smoothing_noise: float = 0.2
+    """Standard deviation of the noise on target actions (σ_p)."""
+    smoothing_clip: float = 0.5
+    """Largest noise on target actions (c_clip)."""
+    td3_schedule: Literal["overlap", "paper"] = "overlap"
+    """When critics train: while solutions are evaluated, on the iterations before, as released; or at the end of every
+    iteration, with its experience, as in the paper's pseudo-code, which takes longer."""
+    timeout_terminal: bool = True
+    """Whether the step limit counts as an end beyond which there is no value, as released; TD3 itself says it does not."""
+    device: Device = "auto"
+    """Where networks are trained: auto is a GPU where JAX has one."""
+
+    def __post_init__(self) -> None:
+        positive(self, "critic_steps", "critic_batch", "critic_learning_rate", "actor_learning_rate", "buffer_size")
+        positive(self, "target_delay")
+        between(self, 0, 1, "discount", "target_rate")
+        between(self, 0, float("inf"), "smoothing_noise", "smoothing_clip")
+        object.__setattr__(self, "critic_hidden", tuple(self.critic_hidden))
+        if not all(isinstance(size, int) and size > 0 for size in self.critic_hidden):
+            raise ValueError(f"critic_hidden must be layer sizes above 0; got {self.critic_hidden}.")
+
+
+class Diverged(ValueError):
+    """A critic whose numbers are no longer finite."""
+
+
+class TD3:
+    """Replay buffer, twin critics, greedy actor. Drives ``ActorCritic``, which has the equations."""
+
+    def __init__(self, task: Task, settings: TD3Settings, seed: int) -> None:
+        if task.function is not None:
+            raise ValueError(f"{task.name} is a function without episodes, from which no critic can learn. Use cma_mega_es.")
+        import jax  # here: it takes a second, and most of gaits does without
+
+        from gaits.gradients.actor_critic import ActorCritic
+
+        self.settings = settings
+        self.rng = np.random.default_rng(seed)
+        self.buffer = ReplayBuffer(settings.buffer_size, task.obs_dim, task.action_dim)
+        self.device = find_device(settings.device)
+        self.maths = ActorCritic(task.policy, settings)
+        critics = np.stack([init_uniform(self.maths.critic, self.rng) for _ in range(2)])
+        self.nets = jax.device_put(self.maths.init(critics, init_uniform(task.policy, self.rng)), self.device)
+        self.loss = float("nan")
+        """Mean critic loss of the last training."""
+        self.cores: int | None = None
+        """Cores to train on, of those this process may use; None for all. Changes the speed only."""
+
+    @property
+    def greedy(self) -> np.ndarray:
+        """The greedy actor, a solution."""
+        return np.asarray(self.nets.actor)
+
+    def learn(self) -> None:
+        """Train while episodes run, if that is the schedule and there is experience to learn from."""
+        if self.settings.td3_schedule == "overlap" and self.buffer.size:
+            self.train(self.settings.critic_steps)
+
+    def remember(self, *experience: Transitions | None) -> None:
+        """End an iteration: keep its experience, in this order, and train on it if that is the schedule."""
+        for steps in experience:
+            if steps is not None:
+                self.buffer.add(steps, self.settings.timeout_terminal)
+        if self.settings.td3_schedule == "paper" and self.buffer.size:
+            self.train(self.settings.critic_steps)
+
+    def train(self, steps: int) -> None:
+        """Critic training steps on minibatches of the buffer."""
+        n = self.settings.critic_batch
+        rows = self.buffer.sample(self.rng, steps, n)
+        noise = self.rng.standard_normal((steps, n, self.buffer.action_dim), np.float32)
+        with on_cores(self.cores):
+            nets, losses = self.maths.train(self.nets, rows, noise)
+            self.loss = float(np.mean(losses))
+        if not (np.isfinite(self.loss) and np.isfinite(nets.critics).all() and np.isfinite(nets.actor).all()):
+            raise Diverged(f"The critic diverged: its loss is {self.loss}.")
+        self.nets = nets
+
+    def gradient(self, solution: np.ndarray, states: int) -> np.ndarray:
+        """∇J at a solution from so many states of the buffer; a random direction while the buffer is empty."""
+        if not self.buffer.size:
+            return self.rng.standard_normal(solution.size, np.float32)
+        obs = self.buffer.sample_obs(self.rng, states)
+        return np.asarray(self.maths.gradient(solution, self.nets.critics[0], obs))
+
+    def vary(self, parents: np.ndarray, steps: int, batch: int, learning_rate: float) -> np.ndarray:
+        """Policy-gradient variation of parents (n, dim): so many steps of Adam up the first critic."""
+        obs = self.buffer.sample_obs(self.rng, len(parents), steps, batch)
+        return np.asarray(self.maths.vary(parents, self.nets.critics[0], obs, learning_rate))
+
+    def metrics(self) -> dict[str, float]:
+        return {"critic_loss": self.loss, "transitions": self.buffer.size}
+
+    def state(self) -> dict[str, Any]:
+        import jax
+
+        nets = [np.asarray(leaf) for leaf in jax.tree.leaves(self.nets)]
+        return {"nets": nets, "buffer": self.buffer.state(), "rng": self.rng, "loss": self.loss}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        import jax
+
+        nets = jax.tree.unflatten(jax.tree.structure(self.nets), state["nets"])
+        self.nets = jax.device_put(nets, self.device)
+        self.buffer.restore(state["buffer"])
+        self.rng, self.loss = state["rng"], state["loss"]
+
+
+class CriticGradient:
+    """The objective's gradient from a critic, without samples. It has nothing to say about measures."""
+
+    def __init__(self, td3: TD3, states: int) -> None:
+        self.td3, self.states = td3, states
+
+    def samples(self, solution: np.ndarray) -> np.ndarray:
+        return np.zeros((0, solution.size), np.float32)
+
+    def jacobian(self, solution: np.ndarray, results: Results) -> np.ndarray:
+        return self.td3.gradient(solution, self.states)[None]
+
+    def state(self) -> dict[str, Any]:
+        return self.td3.state()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.td3.restore(state)
+
+
+def init_uniform(shape: MLP, rng: np.random.Generator) -> np.ndarray:
+    """A network as PyTorch makes it by default: weights and biases U(±1/√inputs)."""
+    parts = []
+    for weights, _ in shape.layers(np.empty(shape.solution_dim)):
+        n_out, n_in = weights.shape
+        parts.append(rng.uniform(-1, 1, n_out * (n_in + 1)) / np.sqrt(n_in))
+    return np.concatenate(parts).astype(np.float32)
