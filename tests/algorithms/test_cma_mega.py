@@ -6,16 +6,39 @@ import dataclasses
 
 import numpy as np
 import pytest
-from conformance.algorithm import AlgorithmSuite, made_up
+from conformance.algorithm import AlgorithmSuite, made_up, small_task
 from conformance.gradient_source import TASK
 
 import gaits
-from gaits.algorithms.cma_mega import CmaMegaEsSettings, CmaMegaSettings, cma_mega, cma_mega_es
+from gaits.algorithms.cma_mega import (
+    CmaMegaEsSettings,
+    CmaMegaSettings,
+    CmaMegaTd3EsSettings,
+    cma_mega,
+    cma_mega_es,
+    cma_mega_td3_es,
+)
+from gaits.search import Search
 
 
 class TestConformance(AlgorithmSuite):
     name = "cma_mega_es"
     settings = {"batch_size": 9, "es_samples": 6}  # noqa: RUF012
+
+
+TD3_SMALL = {
+    "batch_size": 9,
+    "es_samples": 6,
+    "critic_steps": 3,
+    "critic_batch": 16,
+    "critic_hidden": (8,),
+    "gradient_states": 32,
+}
+
+
+class TestConformanceWithACritic(AlgorithmSuite):
+    name = "cma_mega_td3_es"
+    settings = TD3_SMALL
 
 
 class Transcription:
@@ -223,3 +246,71 @@ def test_impossible_settings(settings, message):
 def test_exact_gradients_need_a_function():
     with pytest.raises(ValueError, match="qd_hopper is simulated and has no exact gradients"):
         cma_mega(gaits.make_task("qd_hopper"), CmaMegaSettings(), np.random.SeedSequence(0))
+
+
+# --- with a critic ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def evaluator():
+    with gaits.LocalEvaluator(small_task(), workers=2) as evaluator:
+        yield evaluator
+
+
+def with_critic(**settings):
+    return cma_mega_td3_es(small_task(), CmaMegaTd3EsSettings(**{**TD3_SMALL, **settings}), np.random.SeedSequence(0))
+
+
+@pytest.mark.parametrize(("schedule", "sizes"), [("overlap", [1, 1, 7]), ("paper", [1, 7, 1])])
+def test_the_greedy_actor_is_inserted_but_never_ranked(evaluator, schedule, sizes):
+    algorithm = with_critic(td3_schedule=schedule)
+    search = Search(algorithm, evaluator, seed_key=0)
+    for _ in range(3):
+        done = search.iterate()
+        assert [len(one.cell) for one in done.insertions] == sizes
+        greedy = done.insertions[sizes.index(1, 1)]
+        assert greedy.objective[0] == done.metrics["greedy_objective"]
+    assert search.counters.evaluations == 3 * (1 + 6 + 1 + 7)
+    assert algorithm.emitter.batch_size == 7
+
+
+def test_the_order_of_experience_and_when_critics_train(evaluator):
+    algorithm = with_critic()
+    batches = []
+    for _ in range(2):
+        for _ in range(2):
+            batch = algorithm.ask()
+            before = int(algorithm.critic.nets.steps)
+            algorithm.learn()
+            trained = int(algorithm.critic.nets.steps) - before
+            results = evaluator.evaluate(batch.solutions, range(len(batch.solutions)), batch.transitions)
+            batches.append((len(batch.solutions), trained, results.transitions.obs))
+            algorithm.tell(results)
+    # The point and its samples, then the greedy actor and the branches; trained with the branches, from iteration 2 on.
+    assert [(n, trained) for n, trained, _ in batches] == [(7, 0), (8, 0), (7, 0), (8, 3)]
+    stored = algorithm.critic.buffer.rows[: algorithm.critic.buffer.size, :15]
+    np.testing.assert_array_equal(stored, np.concatenate([obs for _, _, obs in batches]))
+
+
+def test_the_objective_row_is_the_critics_and_the_others_are_the_samples(evaluator):
+    algorithm = with_critic()
+    search = Search(algorithm, evaluator, seed_key=0)
+    search.iterate()
+    batch = algorithm.ask()
+    results = evaluator.evaluate(batch.solutions, range(7), transitions=True)
+    critic, es = algorithm.sources
+    rng = np.random.default_rng()
+    rng.bit_generator.state = critic.td3.rng.bit_generator.state
+    obs = critic.td3.buffer.sample_obs(rng, 32)
+    objective = critic.td3.maths.gradient(batch.solutions[0], critic.td3.nets.critics[0], obs)
+    expected = np.concatenate(
+        [np.asarray(objective)[None], es.jacobian(batch.solutions[0], results.rows(slice(1, None)))[1:]]
+    )
+    algorithm.tell(results)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(algorithm.emitter._jacobian_batch[0], expected, rtol=1e-4, atol=1e-6)
+
+
+def test_with_a_critic_functions_will_not_do():
+    with pytest.raises(ValueError, match="lp_sphere is a function"):
+        cma_mega_td3_es(gaits.make_task("lp_sphere"), CmaMegaTd3EsSettings(), np.random.SeedSequence(0))

@@ -183,7 +183,7 @@ def test_statistics_are_saved_with_the_archive(tmp_path):
     ("settings", "message"),
     [
         ({"batch_size": 5}, "must be even"),
-        ({"obs_probability": 2}, "between 0 and 1"),
+        ({"obs_probability": 2}, "from 0 to 1"),
         ({"l2_coefficient": -1}, "l2_coefficient must be"),
         ({"neighbors": 0}, "neighbors must be"),
     ],

@@ -196,7 +196,7 @@ def cma_mega_es(task: Task, settings: CmaMegaEsSettings, seed: np.random.SeedSeq
 def cma_mega_td3_es(task: Task, settings: CmaMegaTd3EsSettings, seed: np.random.SeedSequence) -> CmaMega:
     """CMA-MEGA (TD3, ES): a critic for the objective's gradient, evolution strategies for the measures'."""
     *seeds, es_seed, td3_seed = spawn_ints(seed, 5)
-    td3 = TD3(task, settings, td3_seed)
+    td3 = TD3(task.policy, settings, td3_seed)
     source = EvolutionStrategy(settings.es_samples, settings.es_sigma, es_seed, settings.tie_ranks)
     objective = CriticGradient(td3, settings.gradient_states)
     return CmaMega(task, settings, seeds, objective=objective, measures=source, critic=td3)

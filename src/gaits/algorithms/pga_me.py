@@ -71,7 +71,7 @@ class PgaMe:
         x0 = task.init(np.random.default_rng(init))
         self.half = settings.batch_size // 2
         self.archive = make_archive(task, archive)
-        self.td3 = TD3(task, settings, td3)
+        self.td3 = TD3(task.policy, settings, td3)
         self.iso_line = IsoLineEmitter(
             self.archive,
             iso_sigma=settings.iso_sigma,
@@ -100,9 +100,10 @@ class PgaMe:
         return Iteration([inserted], {"greedy_objective": greedy, **self.td3.metrics()})
 
     def state(self) -> dict[str, Any]:
-        return {"archive": self.archive, "iso_line": self.iso_line, "pg_rng": self.pg.rng, "td3": self.td3.state()}
+        pg = {"x0": self.pg.x0, "rng": self.pg.rng}
+        return {"archive": self.archive, "iso_line": self.iso_line, "pg": pg, "td3": self.td3.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         self.archive = self.pg.archive = state["archive"]
-        self.iso_line, self.pg.rng = state["iso_line"], state["pg_rng"]
+        self.iso_line, self.pg.x0, self.pg.rng = state["iso_line"], state["pg"]["x0"], state["pg"]["rng"]
         self.td3.restore(state["td3"])

@@ -146,7 +146,7 @@ class ActorCritic:
 
     @functools.partial(jax.jit, static_argnums=(0, 4))
     def vary(self, parents: Array, theta: Array, obs: Array, learning_rate: float) -> Array:
-        """PG variation: parents (n, D) climb J, each with a fresh Adam, a step per minibatch of states (n, steps, m, obs_dim)."""
+        """PG variation: parents (n, D) climb J, a step of a fresh Adam per minibatch of states (n, steps, m, obs_dim)."""
         optimizer = optax.adam(learning_rate)
 
         def climb(carry: tuple[Array, optax.OptState], states: Array) -> tuple[tuple[Array, optax.OptState], None]:

@@ -12,7 +12,6 @@ from gaits.evaluation.results import Results, Transitions
 from gaits.gradients.replay import ReplayBuffer
 from gaits.policies import MLP
 from gaits.settings import between, positive
-from gaits.tasks.task import Task
 
 
 @dataclass(frozen=True)
@@ -66,20 +65,18 @@ class Diverged(ValueError):
 class TD3:
     """Replay buffer, twin critics, greedy actor. Drives ``ActorCritic``, which has the equations."""
 
-    def __init__(self, task: Task, settings: TD3Settings, seed: int) -> None:
-        if task.function is not None:
-            raise ValueError(f"{task.name} is a function without episodes, from which no critic can learn. Use cma_mega_es.")
+    def __init__(self, policy: MLP, settings: TD3Settings, seed: int) -> None:
         import jax  # here: it takes a second, and most of gaits does without
 
         from gaits.gradients.actor_critic import ActorCritic
 
         self.settings = settings
         self.rng = np.random.default_rng(seed)
-        self.buffer = ReplayBuffer(settings.buffer_size, task.obs_dim, task.action_dim)
+        self.buffer = ReplayBuffer(settings.buffer_size, policy.obs_dim, policy.action_dim)
         self.device = find_device(settings.device)
-        self.maths = ActorCritic(task.policy, settings)
+        self.maths = ActorCritic(policy, settings)
         critics = np.stack([init_uniform(self.maths.critic, self.rng) for _ in range(2)])
-        self.nets = jax.device_put(self.maths.init(critics, init_uniform(task.policy, self.rng)), self.device)
+        self.nets = jax.device_put(self.maths.init(critics, init_uniform(policy, self.rng)), self.device)
         self.loss = float("nan")
         """Mean critic loss of the last training."""
         self.cores: int | None = None

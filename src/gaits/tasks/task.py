@@ -101,7 +101,10 @@ class Task:
     def body(self) -> Robot:
         """The robot of a task that has one."""
         if self.robot is None:
-            raise ValueError(f"{self.name} is a function, not a robot: it has no policies and no episodes.")
+            raise ValueError(
+                f"{self.name} is a function, not a robot: it has no policies and no episodes. "
+                "Choose a task such as qd_hopper."
+            )
         return self.robot
 
     @property
