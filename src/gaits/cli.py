@@ -14,6 +14,10 @@ from gaits.tasks import TASKS, make_task
 
 # No `from __future__ import annotations` here: tyro reads the types of functions that are made inside `make_app`.
 
+LEARNER_CORES = (
+    "Cores that critics train on while episodes run; default: all, shared with the workers. Changes the speed only."
+)
+
 
 @dataclass(frozen=True)
 class AnySettings:
@@ -78,6 +82,7 @@ def resume(
     *,
     evaluations: Annotated[int | None, arg(help="A new total, to make a finished run longer.")] = None,
     workers: Annotated[int | None, arg(help="Threads to play episodes on; default: one per core.")] = None,
+    learner_cores: Annotated[int | None, arg(help=LEARNER_CORES)] = None,
     previous: Annotated[bool, arg(help="Go back to the checkpoint before the newest.")] = False,
     tensorboard: Annotated[bool, arg(help="Also log to RUN/tensorboard (needs gaits[tensorboard]).")] = False,
 ) -> None:
@@ -91,7 +96,14 @@ def resume(
     config = load_run(run).config
 
     def go(watchers: tuple) -> Any:
-        return training.resume(run, evaluations=evaluations, workers=workers, previous=previous, watchers=watchers)
+        return training.resume(
+            run,
+            evaluations=evaluations,
+            workers=workers,
+            learner_cores=learner_cores,
+            previous=previous,
+            watchers=watchers,
+        )
 
     follow(go, run, config.task, config.algorithm, evaluations or config.evaluations, tensorboard)
 
@@ -109,6 +121,7 @@ def make_train(settings_type: type) -> Callable[..., None]:
         ] = 1_000_000,
         seed: Annotated[int, arg(help="Same seed, same run.")] = 1,
         workers: Annotated[int | None, arg(help="Threads to play episodes on; default: one per core.")] = None,
+        learner_cores: Annotated[int | None, arg(help=LEARNER_CORES)] = None,
         out: Annotated[Path | None, arg(help="Folder of the run; default: runs/TASK-ALGORITHM-seedSEED.")] = None,
         grid: Annotated[tuple[int, ...] | None, arg(help="Cells along each measure, instead of the task's.")] = None,
         objective_range: Annotated[
@@ -141,6 +154,7 @@ def make_train(settings_type: type) -> Callable[..., None]:
                 evaluations=evaluations,
                 seed=seed,
                 workers=workers,
+                learner_cores=learner_cores,
                 out=folder,
                 checkpoint_iterations=checkpoint_iterations,
                 checkpoint_minutes=checkpoint_minutes,

@@ -10,6 +10,7 @@ import numpy as np
 
 from gaits.algorithms.base import Algorithm, Iteration
 from gaits.archives import summary
+from gaits.devices import on_cores
 from gaits.evaluation.results import Evaluator
 
 
@@ -37,6 +38,8 @@ class Search:
     evaluator: Evaluator
     seed_key: int
     """Key of the episodes' seeds: evaluation i of this search always gets the same one."""
+    learner_cores: int | None = None
+    """Cores that learning may use while episodes run; None for all. Changes the speed only."""
     counters: Counters = field(default_factory=Counters)
 
     def iterate(self) -> Iteration:
@@ -56,7 +59,8 @@ class Search:
                 obs_std=batch.obs_std,
             )
             learning = time.perf_counter()
-            self.algorithm.learn()
+            with on_cores(self.learner_cores):
+                self.algorithm.learn()
             count.seconds_learn += time.perf_counter() - learning
             results = pending.result()
             count.seconds_evaluate += time.perf_counter() - submitted

@@ -12,13 +12,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gaits.algorithms import ALGORITHMS
+from gaits.algorithms import ALGORITHMS, Iteration
 from gaits.console import say
 from gaits.evaluation import make_evaluator
+from gaits.gradients import Diverged
 from gaits.runs import Run, load_run
 from gaits.runs.config import Config, make_config, package_versions
 from gaits.runs.directory import RunDirectory, check_free, locked, new_folder
 from gaits.search import Search
+from gaits.settings import whole_number
 from gaits.tasks.task import Task
 
 Callback = Callable[[dict[str, float], Any], bool | None]
@@ -47,6 +49,7 @@ def train(
     evaluations: int = 1_000_000,
     seed: int = 1,
     workers: int | None = None,
+    learner_cores: int | None = None,
     out: str | Path | None = None,
     callback: Callback | None = None,
     watchers: tuple[Watcher, ...] = (),
@@ -62,6 +65,7 @@ def train(
         evaluations: Stop after this many; an iteration that was begun is finished.
         seed: Same seed, same run, whatever the number of workers.
         workers: Threads to play episodes on; default: one per core.
+        learner_cores: Cores that critics train on while episodes run; default: all. Changes the speed only.
         out: Folder of the run; default: ``runs/TASK-ALGORITHM-seedSEED``.
         callback: Called after every iteration with its metrics and the archive; returns True to stop.
         watchers: Shown every iteration; closed at the end.
@@ -80,7 +84,7 @@ def train(
         )
         folder = Path(out) if out is not None else Path("runs", f"{config.task}-{algorithm}-seed{config.seed}")
         check_free(folder)
-        with make_search(config, workers) as search, new_folder(folder):
+        with make_search(config, workers, learner_cores) as search, new_folder(folder):
             config.save(folder)
             return _run(search, RunDirectory(folder, config), callback, watchers)
 
@@ -90,6 +94,7 @@ def resume(
     *,
     evaluations: int | None = None,
     workers: int | None = None,
+    learner_cores: int | None = None,
     previous: bool = False,
     callback: Callback | None = None,
     watchers: tuple[Watcher, ...] = (),
@@ -99,6 +104,7 @@ def resume(
     Args:
         folder: The run.
         evaluations: A new total, to make a finished run longer.
+        workers, learner_cores: As for ``train``; they may differ from the run's before.
         previous: Go back to the checkpoint before the newest.
     """
     with closing(watchers):
@@ -107,7 +113,7 @@ def resume(
         for name, version in package_versions().items():
             if config.versions.get(name) != version:
                 say(f"{name} was {config.versions.get(name)} when the run began and is {version} now: results may differ.")
-        with make_search(config, workers) as search, locked(run.folder):
+        with make_search(config, workers, learner_cores) as search, locked(run.folder):
             directory = RunDirectory(run.folder, config)
             directory.restore(search, previous)
             done = search.counters.evaluations
@@ -129,13 +135,15 @@ def closing(watchers: tuple[Watcher, ...]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def make_search(config: Config, workers: int | None) -> Iterator[Search]:
+def make_search(config: Config, workers: int | None, learner_cores: int | None = None) -> Iterator[Search]:
     """A search at its beginning, with everything it needs open."""
+    if learner_cores is not None:
+        whole_number("learner_cores", learner_cores, 1)
     task = config.make_task()
     seed = np.random.SeedSequence(config.seed, spawn_key=(0,))
     algorithm = ALGORITHMS[config.algorithm].make(task, config.make_settings(), seed)
     with make_evaluator(task, workers) as evaluator:
-        yield Search(algorithm, evaluator, _seed_key(config.seed))
+        yield Search(algorithm, evaluator, _seed_key(config.seed), learner_cores)
 
 
 def _run(search: Search, directory: RunDirectory, callback: Callback | None, watchers: tuple[Watcher, ...]) -> Run:
@@ -143,7 +151,7 @@ def _run(search: Search, directory: RunDirectory, callback: Callback | None, wat
     with stop_signals() as stop:
         directory.save(search)  # so that there is a checkpoint to go back to from the start
         while search.counters.evaluations < config.evaluations and not stop.is_set():
-            row = directory.record(search, search.iterate())
+            row = directory.record(search, iterate(search, directory))
             for watcher in watchers:
                 watcher.update(row, search.algorithm.archive)
             if callback is not None and callback(row, search.algorithm.archive):
@@ -152,6 +160,18 @@ def _run(search: Search, directory: RunDirectory, callback: Callback | None, wat
         if stop.is_set() and search.counters.evaluations < config.evaluations:
             raise Interrupted(directory.folder, search.counters.iteration)
     return Run(directory.folder, config)
+
+
+def iterate(search: Search, directory: RunDirectory) -> Iteration:
+    """One iteration; if a critic diverges in it, say what is left and what to do."""
+    try:
+        return search.iterate()
+    except Diverged as error:
+        raise ValueError(
+            f"{error} That was in iteration {search.counters.iteration + 1}. {directory.folder} keeps its last good "
+            f"checkpoint, iteration {directory.saved_iteration}, and the archive it had then. Training it further would "
+            "diverge again: start anew with a lower --critic-learning-rate, or another --seed."
+        ) from None
 
 
 def _seed_key(seed: int) -> int:

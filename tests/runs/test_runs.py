@@ -22,6 +22,9 @@ from gaits.runs import checkpoint, directory
 ARGUMENTS = {"evaluations": 160, "seed": 7, "batch_size": 16}
 
 
+CRITIC = {"critic_steps": 4, "critic_batch": 16, "critic_hidden": (8,), "buffer_size": 500}  # a ring that goes round
+
+
 def train(folder, workers=1, **changes):
     return gaits.train(small_task(), "map_elites", out=folder, workers=workers, **{**ARGUMENTS, **changes})
 
@@ -111,6 +114,8 @@ def test_stop_and_resume_is_never_stopped(reference, tmp_path, iteration):
     [
         ("cma_mega_es", {"batch_size": 8, "es_samples": 8}),
         ("me_es", {"batch_size": 8, "phase_length": 2, "obs_probability": 0.3}),
+        ("cma_mega_td3_es", {"batch_size": 8, "es_samples": 8, "gradient_states": 50, **CRITIC}),
+        ("pga_me", {"batch_size": 8, "pg_steps": 2, **CRITIC}),
     ],
 )
 @pytest.mark.parametrize("iteration", [1, 3])
@@ -145,6 +150,20 @@ def test_callback_sees_metrics_and_archive(tmp_path):
     train(tmp_path / "run", evaluations=48, callback=lambda row, archive: seen.append((row["evaluations"], len(archive))))
     assert [evaluations for evaluations, _ in seen] == [16, 32, 48]
     assert all(elites > 0 for _, elites in seen)
+
+
+def test_a_diverged_critic_stops_the_run_and_keeps_the_last_checkpoint(tmp_path):
+    with pytest.raises(ValueError, match=r"The critic diverged: its loss is (nan|inf).* in iteration 2\..* iteration 0,"):
+        gaits.train(
+            small_task(),
+            "pga_me",
+            out=tmp_path / "run",
+            evaluations=80,
+            **{**CRITIC, "batch_size": 8, "critic_learning_rate": 1e30},
+        )
+    run = gaits.load_run(tmp_path / "run")
+    assert not run.finished
+    assert [int(path.stem) for path in checkpoint.available(run.folder / "checkpoint")] == [0]
 
 
 # --- interruptions ---------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gaits.devices import Device, find_device, on_cores
+from gaits.devices import Device, find_device
 from gaits.evaluation.results import Results, Transitions
 from gaits.gradients.replay import ReplayBuffer
 from gaits.policies import MLP
@@ -41,8 +41,7 @@ class TD3Settings:
     smoothing_clip: float = 0.5
     """Largest noise on target actions (c_clip)."""
     td3_schedule: Literal["overlap", "paper"] = "overlap"
-    """When critics train: while solutions are evaluated, on the iterations before, as released; or at the end of every
-    iteration, with its experience, as in the paper's pseudo-code, which takes longer."""
+    """When critics train: while solutions are evaluated, as released, or after every iteration, as in the pseudo-code."""
     timeout_terminal: bool = True
     """Whether the step limit counts as an end beyond which there is no value, as released; TD3 itself says it does not."""
     device: Device = "auto"
@@ -79,8 +78,6 @@ class TD3:
         self.nets = jax.device_put(self.maths.init(critics, init_uniform(policy, self.rng)), self.device)
         self.loss = float("nan")
         """Mean critic loss of the last training."""
-        self.cores: int | None = None
-        """Cores to train on, of those this process may use; None for all. Changes the speed only."""
 
     @property
     def greedy(self) -> np.ndarray:
@@ -105,9 +102,8 @@ class TD3:
         n = self.settings.critic_batch
         rows = self.buffer.sample(self.rng, steps, n)
         noise = self.rng.standard_normal((steps, n, self.buffer.action_dim), np.float32)
-        with on_cores(self.cores):
-            nets, losses = self.maths.train(self.nets, rows, noise)
-            self.loss = float(np.mean(losses))
+        nets, losses = self.maths.train(self.nets, rows, noise)
+        self.loss = float(np.mean(losses))
         if not (np.isfinite(self.loss) and np.isfinite(nets.critics).all() and np.isfinite(nets.actor).all()):
             raise Diverged(f"The critic diverged: its loss is {self.loss}.")
         self.nets = nets

@@ -32,7 +32,7 @@ class RunDirectory:
         self.folder, self.config = folder, config
         self.history = History(len(config.make_task().grid))
         self._metrics: list[str] = []
-        self._saved_iteration = -1
+        self.saved_iteration = -1
         self._saved_at = time.monotonic()
         self._save_seconds = 0.0
 
@@ -61,20 +61,20 @@ class RunDirectory:
         waited = time.monotonic() - self._saved_at
         if waited * MAX_CHECKPOINT_SHARE < self._save_seconds:
             return False
-        passed = iteration - self._saved_iteration
+        passed = iteration - self.saved_iteration
         return passed >= self.config.checkpoint_iterations or waited > 60 * self.config.checkpoint_minutes
 
     def save(self, search: Search) -> None:
         """Write a checkpoint and the views of it, unless this iteration has one already."""
         iteration = search.counters.iteration
-        if iteration == self._saved_iteration:
+        if iteration == self.saved_iteration:
             return
         began = time.monotonic()
         state = {"search": search.state(), "history": self.history.arrays(), "metrics": self._metrics}
         self.checkpoints.mkdir(exist_ok=True)
         checkpoint.save(self.checkpoints, state, self.config.id, iteration)
         self._write_views(search)
-        self._saved_iteration, self._saved_at = iteration, time.monotonic()
+        self.saved_iteration, self._saved_at = iteration, time.monotonic()
         self._save_seconds = self._saved_at - began
 
     def _write_views(self, search: Search) -> None:
@@ -91,7 +91,7 @@ class RunDirectory:
             search.restore(state["search"])
             self.history = History(0, state["history"])
             self._metrics = state["metrics"]
-            self._saved_iteration = search.counters.iteration
+            self.saved_iteration = search.counters.iteration
         if previous:
             found[0].unlink()
         text = "".join(line + "\n" for line in self._metrics)
