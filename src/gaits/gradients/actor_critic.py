@@ -105,20 +105,25 @@ class ActorCritic:
         changes, critics_adam = self._adams[0].update(gradient, nets.critics_adam)
         critics = optax.apply_updates(nets.critics, changes)
         nets = nets._replace(critics=critics, critics_adam=critics_adam, steps=nets.steps + 1)
-        due = nets.steps % self.settings.target_delay == 0
-        return jax.lax.cond(due, self.delayed, lambda nets, obs: nets, nets, batch.obs), loss
+        # Only what may change goes through the branch: XLA copies all that does.
+        changed = jax.lax.cond(
+            nets.steps % self.settings.target_delay == 0,
+            lambda: self.delayed(nets, batch.obs),
+            lambda: {name: getattr(nets, name) for name in ("actor", "actor_adam", "critics_target", "actor_target")},
+        )
+        return nets._replace(**changed), loss
 
-    def delayed(self, nets: Networks, obs: Array) -> Networks:
+    def delayed(self, nets: Networks, obs: Array) -> dict[str, Any]:
         """The greedy actor climbs Q_θ1; the targets move a little towards what they follow."""
         gradient = jax.grad(self.policy_value)(nets.actor, nets.critics[0], obs)
         changes, actor_adam = self._adams[1].update(-gradient, nets.actor_adam)
         actor = optax.apply_updates(nets.actor, changes)
-        return nets._replace(
-            actor=actor,
-            actor_adam=actor_adam,
-            critics_target=self.follow(nets.critics_target, nets.critics),
-            actor_target=self.follow(nets.actor_target, actor),
-        )
+        return {
+            "actor": actor,
+            "actor_adam": actor_adam,
+            "critics_target": self.follow(nets.critics_target, nets.critics),
+            "actor_target": self.follow(nets.actor_target, actor),
+        }
 
     def follow(self, target: Array, leader: Array) -> Array:
         """θ' = τ θ + (1 - τ) θ'."""
