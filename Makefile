@@ -26,9 +26,9 @@ test: $(READY)  ## set up, then lint, check types and run the tests
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
 
-train: $(READY)  ## set up, then train a small repertoire: MAP-Elites on QD Hopper, about three minutes
+train: $(READY)  ## set up, then train a small repertoire: CMA-MEGA (TD3, ES) on QD Hopper, about three minutes
 	@if [ -e runs/first/config.json ]; then $(BIN)/gaits resume runs/first; \
-	else $(BIN)/gaits train qd_hopper map_elites --evaluations 50000 --out runs/first; fi
+	else $(BIN)/gaits train qd_hopper cma_mega_td3_es --evaluations 8000 --out runs/first; fi
 
 bench: $(READY)  ## measure rollout speed side by side with bare physics and the original environments
 	$(BIN)/gaits bench rollout

@@ -7,8 +7,10 @@ import pytest
 from conformance.algorithm import made_up
 from conformance.gradient_source import TASK, GradientSourceSuite, evaluate
 
-from gaits.gradients.es import EvolutionStrategy, centred_ranks
-from gaits.gradients.exact import ExactGradients
+from gaits.evaluation.results import Transitions
+from gaits.gradients import TD3, CriticGradient, EvolutionStrategy, ExactGradients, TD3Settings
+from gaits.gradients.es import centred_ranks
+from gaits.policies import MLP
 
 
 class TestEvolutionStrategy(GradientSourceSuite):
@@ -19,6 +21,35 @@ class TestEvolutionStrategy(GradientSourceSuite):
 class TestExactGradients(GradientSourceSuite):
     def make(self, seed):
         return ExactGradients(TASK.function)
+
+
+class TestCriticGradient(GradientSourceSuite):
+    """A critic that has seen what actions are worth: r(s, a) = -(a - sin 2s)², and then it is over."""
+
+    policy = MLP(1, (8,), 1)
+    solution = policy.init(np.random.default_rng(5))
+    rows = 1
+
+    def make(self, seed):
+        td3 = TD3(self.policy, TD3Settings(critic_hidden=(32, 32), critic_learning_rate=3e-3), seed)
+        obs, action = np.random.default_rng(0).uniform(-1, 1, (2, 3000, 1)).astype(np.float32)
+        over, not_cut = np.ones(3000, bool), np.zeros(3000, bool)
+        td3.remember(Transitions(obs, action, self.reward(obs, action), obs, over, not_cut, not_cut.astype(int)))
+        td3.learn()
+        return CriticGradient(td3, 2000)
+
+    @staticmethod
+    def reward(obs, action):
+        return -((action - np.sin(2 * obs))[:, 0] ** 2)
+
+    def truth(self, solution):
+        obs = np.linspace(-1, 1, 500).astype(np.float32)[:, None]
+
+        def value(vector):
+            return self.reward(obs, self.policy.act(vector, obs)).mean()
+
+        steps = np.float32(1e-2) * np.eye(solution.size, dtype=np.float32)
+        return np.array([[value(solution + step) - value(solution - step) for step in steps]])
 
 
 def slow_gradients(noise, sigma, objective, measures):
