@@ -2,8 +2,8 @@
 
 Usage: python benchmarks/td3_alone.py [SEED] [STEPS] [TASK]
 
-The greedy actor plays ten episodes with noise on its actions, then the critics train a step for every step that was played.
-Every tenth time, ten episodes without noise are played and their mean return is printed. Target on QD Hopper: 1,000.
+The greedy actor plays two episodes with noise on its actions, then the critics train a step for every step that was played.
+Every 5,000 steps, ten episodes without noise are played and their mean return is printed. Target on QD Hopper: 1,000.
 """
 
 import sys
@@ -14,7 +14,7 @@ import numpy as np
 import gaits
 from gaits.gradients import TD3, TD3Settings
 
-EPISODES = 10
+EPISODES, EVALUATION_EPISODES, EVALUATE_EVERY = 2, 10, 5_000
 RANDOM_STEPS = 10_000
 BLOCK = 500
 """Critic steps per call."""
@@ -24,27 +24,28 @@ if __name__ == "__main__":
     task = gaits.make_task(name)
     rng = np.random.default_rng(int(seed))
     td3 = TD3(task.policy, TD3Settings(timeout_terminal=False), int(seed))
-    began, best, turn, owed = time.perf_counter(), -np.inf, 0, 0
+    began, best, owed, next_evaluation = time.perf_counter(), -np.inf, 0, RANDOM_STEPS
 
-    def seeds() -> np.ndarray:
-        return rng.integers(2**31, size=EPISODES)
+    def seeds(n: int) -> np.ndarray:
+        return rng.integers(2**31, size=n)
 
     with gaits.LocalEvaluator(task) as evaluator:
         while td3.buffer.size < int(budget):
             warming_up = td3.buffer.size < RANDOM_STEPS
             actors = [task.policy.init(rng) for _ in range(EPISODES)] if warming_up else [td3.greedy] * EPISODES
-            results = evaluator.evaluate(actors, seeds(), transitions=True, action_noise=0.3 if warming_up else 0.1)
+            results = evaluator.evaluate(actors, seeds(EPISODES), transitions=True, action_noise=0.3 if warming_up else 0.1)
             td3.remember(results.transitions)
             owed += 0 if warming_up else int(results.length.sum())
             while owed >= BLOCK:
                 td3.train(BLOCK)
                 owed -= BLOCK
-            turn += 1
-            if turn % 10 == 0 and not warming_up:
-                mean = float(evaluator.evaluate([td3.greedy] * EPISODES, seeds()).objective.mean())
+            if td3.buffer.size >= next_evaluation:
+                next_evaluation += EVALUATE_EVERY
+                played = evaluator.evaluate([td3.greedy] * EVALUATION_EPISODES, seeds(EVALUATION_EPISODES))
+                mean = float(played.objective.mean())
                 best = max(best, mean)
                 passed = time.perf_counter() - began
                 print(
                     f"{td3.buffer.size:>8,} steps   return {mean:>7.1f}   best {best:>7.1f}   {passed:>5.0f} s", flush=True
                 )
-    print(f"\nBest mean return of the greedy actor over {EPISODES} episodes: {best:.1f} (target on qd_hopper: 1,000)")
+    print(f"\nBest mean return of the greedy actor over {EVALUATION_EPISODES} episodes: {best:.1f} (target: 1,000)")
