@@ -20,10 +20,12 @@ BLOCK = 500
 """Critic steps per call."""
 
 if __name__ == "__main__":
-    seed, budget, name = (*sys.argv[1:4], *("1", "150000", "qd_hopper")[len(sys.argv) - 1 :])
+    seed, budget, name = (*sys.argv[1:4], *("1", "200000", "qd_hopper")[len(sys.argv) - 1 :])
     task = gaits.make_task(name)
     rng = np.random.default_rng(int(seed))
-    td3 = TD3(task.policy, TD3Settings(timeout_terminal=False), int(seed))
+    td3 = TD3(
+        task.policy, TD3Settings(critic_learning_rate=1e-3, actor_learning_rate=1e-3, timeout_terminal=False), int(seed)
+    )
     began, best, owed, next_evaluation = time.perf_counter(), -np.inf, 0, RANDOM_STEPS
 
     def seeds(n: int) -> np.ndarray:
