@@ -132,3 +132,17 @@ def load(path: Path) -> GridArchive:
         raise
     except Exception as error:  # zip, npy and shape errors come in a dozen types
         raise ValueError(f"{path} is not a readable archive ({error}). It may be damaged or from another program.") from None
+
+
+def load_objectives(path: Path) -> np.ndarray:
+    """Only the objectives in an npz, in the shape of the grid, NaN where a cell is empty; solutions are not read."""
+    try:
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
+            dims, index, objective = file["dims"], file["index"], file["objective"]
+        grid = np.full(int(np.prod(dims)), np.nan)
+        grid[index] = objective
+        return grid.reshape(dims)
+    except FileNotFoundError:
+        raise ValueError(f"There is no {path}. A run writes it with its first checkpoint and when it ends.") from None
+    except Exception as error:
+        raise ValueError(f"{path} is not a readable archive ({error}). It may be damaged or from another program.") from None

@@ -31,13 +31,13 @@ def nested(grid: np.ndarray) -> np.ndarray:
     return grid.transpose(*y_axes, *x_axes).reshape(height, -1)
 
 
-def draw_archive(ax: Axes, archive: GridArchive, task: Task, vmin: float | None = None, vmax: float | None = None) -> Any:
-    """Draw the objectives of an archive; returns the mappable, for a colour bar."""
+def draw_archive(ax: Axes, grid: np.ndarray, task: Task, vmin: float | None = None, vmax: float | None = None) -> Any:
+    """Draw objectives in the shape of their grid, NaN where a cell is empty; returns the mappable, for a colour bar."""
     vmin, vmax = task.objective_range[0] if vmin is None else vmin, task.objective_range[1] if vmax is None else vmax
-    picture = nested(objective_grid(archive))
+    picture = nested(grid)
     ax.set_facecolor(EMPTY)
-    x_dims, y_dims = archive.dims[0::2], archive.dims[1::2]
-    low, high = task.measure_range if archive.measure_dim <= 2 else (0.0, 1.0)
+    x_dims, y_dims = grid.shape[0::2], grid.shape[1::2]
+    low, high = task.measure_range if grid.ndim <= 2 else (0.0, 1.0)
     extent = (low, high, low, high)
     image = ax.imshow(
         picture, origin="lower", extent=extent, aspect="auto", cmap=COLORS, vmin=vmin, vmax=vmax, interpolation="nearest"
@@ -68,24 +68,24 @@ def save_archive_figure(archive: GridArchive, task: Task, path: Path, title: str
     strip = len(task.grid) == 1
     figure = Figure(figsize=(8, 4) if strip else (6.4, 5.4), layout="constrained")
     FigureCanvasAgg(figure)
-    objective = archive.data("objective")
+    objective, grid = archive.data("objective"), objective_grid(archive)
     limits = (objective.min(), objective.max()) if len(objective) else task.objective_range
     if strip:
         top, ax = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
-        draw_profile(top, archive, *limits)
+        draw_profile(top, grid, *limits)
     else:
         ax = figure.subplots()
-    image = draw_archive(ax, archive, task, *limits)
+    image = draw_archive(ax, grid, task, *limits)
     figure.colorbar(image, ax=figure.axes, label="objective")
     figure.suptitle(title or f"{task.title}: {len(archive)} of {archive.cells} cells")
     figure.savefig(path, dpi=150)
 
 
-def draw_profile(ax: Axes, archive: GridArchive, vmin: float, vmax: float) -> None:
+def draw_profile(ax: Axes, grid: np.ndarray, vmin: float, vmax: float) -> None:
     """Objectives of a one-measure archive over the measure."""
-    grid = objective_grid(archive)
     x = (np.arange(len(grid)) + 0.5) / len(grid)
     ax.scatter(x, grid, s=5, c=grid, cmap=COLORS, vmin=vmin, vmax=vmax, linewidths=0)
     ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
+    ax.set_xlim(0, 1)
     ax.set_ylabel("objective")
     ax.spines[["top", "right"]].set_visible(False)

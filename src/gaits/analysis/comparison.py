@@ -1,0 +1,201 @@
+"""Figures of many runs: curves over evaluations, the median runs' archives, histograms, and how archives grew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.animation import FuncAnimation, PillowWriter
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
+
+from gaits.analysis.collect import CURVES, Collection
+from gaits.analysis.figures import COLORS, draw_archive, draw_profile
+from gaits.archives import load_objectives
+from gaits.runs import Run
+from gaits.runs.history import elites_at
+
+# Colour-blind safe; the paper's five keep the paper's colours and markers.
+STYLES = {
+    "cma_mega_es": ("#0173B2", "o"),
+    "cma_mega_td3_es": ("#DE8F05", "D"),
+    "pga_me": ("#029E73", "^"),
+    "me_es": ("#ECE133", "v"),
+    "map_elites": ("#CC78BC", "X"),
+}
+MORE_STYLES = [("#CA9161", "s"), ("#56B4E9", "P"), ("#D55E00", "*"), ("#949494", "h"), ("#FBAFE4", "<"), ("#000000", ">")]
+CURVE_TITLES = {"qd_score": "QD score", "coverage": "Archive coverage", "best": "Best performance"}
+POINTS = 200
+"""Places along the x axis where curves are drawn."""
+
+
+def styles(algorithms: list[str]) -> dict[str, tuple[str, str]]:
+    """(colour, marker) per algorithm: the same in all figures."""
+    others = [name for name in algorithms if name not in STYLES]
+    return {name: STYLES[name] for name in algorithms if name in STYLES} | {
+        name: MORE_STYLES[i % len(MORE_STYLES)] for i, name in enumerate(others)
+    }
+
+
+def mean_and_error(curves: pd.DataFrame, metric: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(evaluations, mean over trials, standard error of the mean) of one algorithm on one task."""
+    trials = [trial.sort_values("evaluations") for _, trial in curves.groupby("seed")]
+    end = min(trial["evaluations"].iloc[-1] for trial in trials)
+    start = max(trial["evaluations"].iloc[0] for trial in trials)
+    x = np.linspace(start, end, POINTS) if end > start else np.array([float(end)])
+    values = np.stack([np.interp(x, trial["evaluations"], trial[metric]) for trial in trials])
+    error = values.std(axis=0, ddof=1) / np.sqrt(len(trials)) if len(trials) > 1 else np.zeros_like(x)
+    return x, values.mean(axis=0), error
+
+
+def draw_curves(ax: Axes, curves: pd.DataFrame, metric: str, looks: dict[str, tuple[str, str]]) -> None:
+    """One metric on one task: a line per algorithm, its standard error as a band, its marker somewhere in the middle."""
+    for place, (name, (colour, marker)) in enumerate(looks.items()):
+        mine = curves[curves["algorithm"] == name]
+        if mine.empty:
+            continue
+        x, mean, error = mean_and_error(mine, metric)
+        at = [min(len(x) - 1, int(len(x) * (0.35 + 0.1 * place)) % len(x))]
+        ax.plot(x, mean, color=colour, marker=marker, markevery=at, linewidth=1.5, markersize=6, markeredgecolor="white")
+        ax.fill_between(x, mean - error, mean + error, color=colour, alpha=0.25, linewidth=0)
+    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
+    if metric == "coverage":
+        ax.set_ylim(0, 1.02)
+    else:
+        ax.yaxis.set_major_formatter(EngFormatter(sep=""))
+    ax.grid(color="0.9", linewidth=1)
+    ax.set_axisbelow(True)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0, labelsize=8)
+
+
+def comparison_figure(collection: Collection) -> Figure:
+    """QD score, coverage and best performance (rows) on every task (columns): mean and standard error over trials."""
+    tasks, looks = collection.tasks(), styles(collection.algorithms())
+    figure = _figure(max(3.2 * len(tasks), 4.6), 6.6)
+    axes = figure.subplots(len(CURVES), len(tasks), squeeze=False)
+    for column, task in enumerate(tasks):
+        curves = collection.curves[collection.curves["task"] == task]
+        for row, metric in enumerate(CURVES):
+            draw_curves(axes[row, column], curves, metric, looks)
+        axes[0, column].set_title(collection.titles[task], fontsize=10)
+        axes[-1, column].set_xlabel("evaluations", fontsize=9)
+    for row, metric in enumerate(CURVES):
+        axes[row, 0].set_ylabel(CURVE_TITLES[metric], fontsize=9)
+    handles = [
+        axes[0, 0].plot([], [], color=colour, marker=marker, linewidth=1.5, label=collection.titles[name])[0]
+        for name, (colour, marker) in looks.items()
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=3 if len(tasks) > 1 else 2, frameon=False, fontsize=9)
+    return figure
+
+
+def archives_figure(collection: Collection, task: str) -> Figure:
+    """The archive of each algorithm's median run on a task, all with one colour scale."""
+    panels = _median_grids(collection, task)
+    strip = next(iter(panels.values()))[1].ndim == 1
+    figure = _figure(2.6 * len(panels) + 0.8, 3.4)
+    axes = figure.subplots(2 if strip else 1, len(panels), squeeze=False, height_ratios=(3, 1) if strip else None)
+    low, high = _limits([grid for _, grid in panels.values()])
+    for column, (name, (run, grid)) in enumerate(panels.items()):
+        image = draw_archive(axes[-1, column], grid, run.task, low, high)
+        image.set_rasterized(True)
+        if strip:
+            draw_profile(axes[0, column], grid, low, high)
+            axes[0, column].set_ylim(low, high)
+            axes[0, column].set_xticks([])
+        axes[0, column].set_title(collection.titles[name], fontsize=9)
+        for ax in axes[:, column]:
+            ax.tick_params(labelsize=7)
+            ax.xaxis.label.set_fontsize(8)
+            ax.yaxis.label.set_fontsize(8)
+            if column:
+                ax.set_ylabel("")
+    bar = figure.colorbar(image, ax=list(axes.flat))
+    bar.set_label("objective", fontsize=8)
+    bar.ax.tick_params(labelsize=7)
+    figure.suptitle(f"{collection.titles[task]}: archive of the median run", fontsize=10)
+    return figure
+
+
+def histograms_figure(collection: Collection, task: str, bins: int = 100) -> Figure:
+    """How many elites of each algorithm's median run have which objective."""
+    panels = _median_grids(collection, task)
+    figure = _figure(2.6 * len(panels) + 0.4, 2.4)
+    axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)
+    low, high = _limits([grid for _, grid in panels.values()])
+    edges = np.linspace(low, high if high > low else low + 1, bins + 1)
+    middles = (edges[1:] + edges[:-1]) / 2
+    shades = (middles - edges[0]) / (edges[-1] - edges[0])
+    for ax, (name, (_, grid)) in zip(axes[0], panels.items(), strict=True):
+        counts, _ = np.histogram(grid[np.isfinite(grid)], edges)
+        ax.bar(middles, counts, width=edges[1] - edges[0], color=colormaps[COLORS](shades))
+        ax.set_title(collection.titles[name], fontsize=9)
+        ax.set_xlabel("objective", fontsize=8)
+        ax.tick_params(labelsize=7)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0, 0].set_ylabel("elites", fontsize=8)
+    return figure
+
+
+def save_growth(run: Run, path: Path, frames: int = 40, seconds: float = 8.0) -> None:
+    """A GIF of the archive filling up, from its history."""
+    history, task = run.history, run.task
+    last = int(history["iteration"].max(initial=0))
+    moments = np.unique(np.linspace(1, last, min(frames, last)).astype(int)) if last else np.zeros(0, int)
+    if not len(moments):
+        raise ValueError(f"{run.folder} has no insertions to show yet.")
+
+    def grid_at(iteration: int) -> np.ndarray:
+        rows = elites_at(history, int(iteration))
+        grid = np.full(int(np.prod(task.grid)), np.nan)
+        grid[history["cell"][rows]] = history["objective"][rows]
+        return grid.reshape(task.grid)
+
+    low, high = _limits([grid_at(last)])
+    figure = _figure(5.2, 4.2)
+    ax = figure.subplots()
+    figure.colorbar(draw_archive(ax, grid_at(last), task, low, high), ax=ax, label="objective")
+    evaluations = dict(zip(run.metrics["iteration"], run.metrics["evaluations"], strict=True))
+
+    def draw(iteration: int) -> list:
+        ax.clear()
+        grid = grid_at(iteration)
+        draw_archive(ax, grid, task, low, high)
+        filled = int(np.isfinite(grid).sum())
+        ax.set_title(
+            f"{evaluations.get(int(iteration), 0):,.0f} evaluations, {filled:,} of {grid.size:,} cells", fontsize=10
+        )
+        return []
+
+    shown = [*moments.tolist(), *([last] * max(1, len(moments) // 5))]  # rest at the end before it starts again
+    FuncAnimation(figure, draw, frames=shown, cache_frame_data=False).save(
+        path, PillowWriter(max(1, round(len(shown) / seconds))), dpi=90
+    )
+
+
+def save(figure: Figure, stem: Path) -> None:
+    """As PNG and PDF."""
+    figure.savefig(stem.with_suffix(".png"), dpi=200)
+    figure.savefig(stem.with_suffix(".pdf"), dpi=300)
+
+
+def _figure(width: float, height: float) -> Figure:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _median_grids(collection: Collection, task: str) -> dict[str, tuple[Run, np.ndarray]]:
+    """Per algorithm that has runs on the task: its median run and the objectives in its cells."""
+    found = ((name, collection.median_run(task, name)) for name in collection.algorithms())
+    return {name: (run, load_objectives(run.folder / "archive.npz")) for name, run in found if run is not None}
+
+
+def _limits(grids: list[np.ndarray]) -> tuple[float, float]:
+    values = np.concatenate([grid[np.isfinite(grid)] for grid in grids])
+    return (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)

@@ -1,0 +1,120 @@
+"""The paper's six tables, from any runs: mean over trials, algorithms down, tasks across; as CSV, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from gaits.analysis import paper_numbers
+from gaits.analysis.collect import Collection
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number of a run that is compared."""
+
+    title: str
+    unit: float = 1.0
+    """Values are printed as multiples of this."""
+    higher_is_better: bool = True
+
+
+METRICS = {
+    "qd_score": Metric("QD score"),
+    "qd_score_auc": Metric("QD score AUC (multiple of 10^12)", 1e12),
+    "coverage": Metric("Archive coverage"),
+    "best": Metric("Best performance"),
+    "robustness": Metric("Mean elite robustness"),
+    "runtime_hours": Metric("Runtime (hours)", higher_is_better=False),
+}
+CORRECTED = {
+    "corrected_qd_score": Metric("Corrected QD score"),
+    "corrected_coverage": Metric("Corrected archive coverage"),
+    "corrected_best": Metric("Corrected best performance"),
+}
+
+
+def means(collection: Collection, metric: str) -> pd.DataFrame:
+    """Mean over trials: algorithms x tasks, by name, NaN where there are no trials."""
+    table = collection.final.pivot_table(index="algorithm", columns="task", values=metric, aggfunc="mean", dropna=False)
+    return table.reindex(index=collection.algorithms(), columns=collection.tasks())
+
+
+def trials(collection: Collection) -> pd.DataFrame:
+    """How many runs are behind each number."""
+    counts = collection.final.groupby(["algorithm", "task"]).size().unstack(fill_value=0)
+    return counts.reindex(index=collection.algorithms(), columns=collection.tasks(), fill_value=0)
+
+
+def paper(collection: Collection, metric: str) -> pd.DataFrame | None:
+    """The paper's numbers for these algorithms and tasks, or None if it has none of them."""
+    if metric not in paper_numbers.METRICS:
+        return None
+    table = paper_numbers.means(metric).reindex(index=collection.algorithms(), columns=collection.tasks())
+    return None if table.isna().all(axis=None) else table
+
+
+def format_number(value: float, metric: Metric) -> str:
+    """Two decimals and thousands commas, as the paper prints; more decimals for what would print as zero."""
+    if not np.isfinite(value):
+        return "–"
+    scaled = value / metric.unit
+    decimals = 2 if scaled == 0 or abs(scaled) >= 0.095 else 2 - int(np.floor(np.log10(abs(scaled)))) - 1
+    return f"{scaled:,.{min(decimals, 12)}f}"
+
+
+def best_in_columns(table: pd.DataFrame, metric: Metric) -> pd.DataFrame:
+    """True where a number is the best of its column."""
+    extreme = table.max() if metric.higher_is_better else table.min()
+    return table.eq(extreme, axis="columns")
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A table as people read it, whatever the format."""
+
+    header: list[str]
+    rows: list[tuple[str, list[tuple[str, bool]]]]
+    """Per algorithm: its title, then for each task the number and whether it is the best of its column."""
+
+
+def printed(table: pd.DataFrame, collection: Collection, metric: Metric) -> Printed:
+    titles, best = collection.titles, best_in_columns(table, metric).to_numpy()
+    texts = [[format_number(value, metric) for value in row] for row in table.to_numpy(float)]
+    names = [titles[algorithm] for algorithm in collection.algorithms()]
+    rows = [(name, list(zip(text, mark.tolist(), strict=True))) for name, text, mark in zip(names, texts, best, strict=True)]
+    return Printed([titles[task] for task in collection.tasks()], rows)
+
+
+def to_markdown(table: pd.DataFrame, collection: Collection, metric: Metric) -> str:
+    """For a README: the best of each column is bold."""
+    text = printed(table, collection, metric)
+    lines = [["", *text.header], ["---", *(["---:"] * len(text.header))]]
+    lines += [[title, *(f"**{number}**" if best else number for number, best in row)] for title, row in text.rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def to_latex(table: pd.DataFrame, collection: Collection, metric: Metric) -> str:
+    """A tabular for a paper (package booktabs): the best of each column is bold."""
+    text = printed(table, collection, metric)
+    rows = [
+        [escape_latex(title), *(f"\\textbf{{{number}}}" if best else number.replace("–", "--") for number, best in row)]
+        for title, row in text.rows
+    ]
+    lines = [
+        f"% {metric.title}",
+        f"\\begin{{tabular}}{{l{'r' * len(text.header)}}}",
+        "\\toprule",
+        " & ".join(["", *map(escape_latex, text.header)]) + " \\\\",
+        "\\midrule",
+        *(" & ".join(row) + " \\\\" for row in rows),
+        "\\bottomrule",
+        "\\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def escape_latex(text: str) -> str:
+    return "".join(f"\\{letter}" if letter in "_%&#$" else letter for letter in text)

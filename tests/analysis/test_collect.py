@@ -1,0 +1,190 @@
+"""From folders to tables: every number by hand, and every folder that is not a run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gaits
+from gaits.analysis import paper_numbers, tables
+from gaits.analysis.collect import collect
+from gaits.bench.synthetic import make_run
+
+HOPPER = gaits.make_task("qd_hopper", grid=(10,), objective_range=(-100.0, 900.0), hidden=(4,))
+WALKER = gaits.make_task("qd_walker", grid=(3, 3), hidden=(4,))
+
+
+def write_metrics(run, rows):
+    """(evaluations, elites, objective_sum, best) per iteration."""
+    frame = pd.DataFrame(rows, columns=["evaluations", "elites", "objective_sum", "objective_max"])
+    frame.insert(0, "iteration", range(1, len(rows) + 1))
+    frame["coverage"] = frame["elites"] / 10
+    frame["seconds"] = 1800.0 * frame["iteration"]
+    frame.to_csv(run.folder / "metrics.csv", index=False)
+
+
+def test_the_numbers_of_a_run(tmp_path):
+    run = make_run(tmp_path / "run", HOPPER, "map_elites", iterations=2, batch=100)
+    write_metrics(run, [(100, 2, -30.0, 20.0), (200, 5, 600.0, 400.0)])
+    row = collect([run.folder]).final.iloc[0]
+    assert row["qd_score"] == 600 + 5 * 100  # objectives may be negative: the sum of f - (-100)
+    assert row["qd_score_auc"] == ((-30 + 2 * 100) + (600 + 5 * 100)) * 100
+    assert row["coverage"] == 0.5
+    assert row["best"] == 400
+    assert row["runtime_hours"] == 1
+    assert row["qd_score_normalized"] == 1100 / (10 * 1000)
+    assert row["qd_score_auc_normalized"] == 127_000 / (10 * 1000)
+    assert np.isnan(row["robustness"])
+
+
+def test_other_offsets(tmp_path):
+    run = make_run(tmp_path / "run", HOPPER, "map_elites", iterations=2, batch=100)
+    write_metrics(run, [(100, 2, -30.0, 20.0), (200, 5, 600.0, 400.0)])
+    assert collect([run.folder], min_objective=0.0).final["qd_score"].iloc[0] == 600
+    lowest = run.history["objective"][run.history["status"] > 0].min()
+    scanned = collect([run.folder], min_objective="scan").final.iloc[0]
+    assert scanned["qd_score"] == pytest.approx(600 - 5 * lowest)
+    assert scanned["qd_score_normalized"] == pytest.approx((600 - 5 * lowest) / (10 * (900 - lowest)))
+
+
+def test_a_shorter_comparison(tmp_path):
+    run = make_run(tmp_path / "run", HOPPER, "map_elites", iterations=2, batch=100)
+    write_metrics(run, [(100, 2, -30.0, 20.0), (200, 5, 600.0, 400.0)])
+    row = collect([run.folder], evaluations=150).final.iloc[0]
+    assert (row["evaluations"], row["qd_score"], row["runtime_hours"]) == (100, 170, 0.5)
+    assert "first iteration ends after" in collect([run.folder], evaluations=50).skipped[str(run.folder)]
+
+
+def test_runs_of_different_lengths_are_compared_where_the_shortest_ends(tmp_path):
+    make_run(tmp_path / "a", HOPPER, "map_elites", iterations=4)
+    make_run(tmp_path / "b", HOPPER, "pga_me", iterations=9)
+    collection = collect([tmp_path])
+    assert collection.final["evaluations"].tolist() == [400, 400]
+    assert "compared where the shortest ends, after 400" in collection.notes[0]
+
+
+def test_the_order_is_the_papers(tmp_path):
+    for i, (task, algorithm) in enumerate([(WALKER, "map_elites"), (HOPPER, "map_elites"), (WALKER, "cma_mega_es")]):
+        make_run(tmp_path / str(i), task, algorithm)
+    collection = collect([tmp_path])
+    assert collection.tasks() == ["qd_hopper", "qd_walker"]
+    assert collection.algorithms() == ["cma_mega_es", "map_elites"]
+    assert collection.titles["cma_mega_es"] == "CMA-MEGA (ES)"
+    table = tables.means(collection, "qd_score")
+    assert np.isnan(table.at["cma_mega_es", "qd_hopper"])
+    assert tables.trials(collection).at["cma_mega_es", "qd_hopper"] == 0
+
+
+def test_other_settings_are_another_algorithm_and_other_fields_another_task(tmp_path):
+    make_run(tmp_path / "a", HOPPER, "map_elites")
+    make_run(tmp_path / "b", HOPPER, "map_elites", settings={"sigma": 0.5})
+    make_run(tmp_path / "c", HOPPER.with_(grid=(20,)), "map_elites")
+    collection = collect([tmp_path])
+    assert collection.algorithms() == ["map_elites (sigma=0.02)", "map_elites (sigma=0.5)"]
+    assert collection.tasks() == ["qd_hopper (grid=10)", "qd_hopper (grid=20)"]
+    assert collection.titles["map_elites (sigma=0.5)"] == "MAP-Elites (sigma=0.5)"
+
+
+def test_the_median_run(tmp_path):
+    for seed in range(1, 6):
+        make_run(tmp_path / str(seed), HOPPER, "map_elites", seed)
+    collection = collect([tmp_path])
+    scores = collection.final.set_index("run")["qd_score"]
+    median = collection.median_run("qd_hopper", "map_elites")
+    assert scores[str(median.folder)] == scores.median()
+    assert collection.median_run("qd_hopper", "pga_me") is None
+
+
+def test_what_cannot_be_compared_is_named_with_the_reason(tmp_path):
+    good = make_run(tmp_path / "good", HOPPER, "map_elites")
+    unfinished = make_run(tmp_path / "unfinished", HOPPER, "map_elites", seed=2)
+    lines = (unfinished.folder / "metrics.csv").read_text().splitlines()
+    (unfinished.folder / "metrics.csv").write_text("\n".join(lines[:5]) + "\n")
+    half_written = make_run(tmp_path / "half", HOPPER, "map_elites", seed=3)
+    (half_written.folder / "metrics.csv").write_text("\n".join([*lines[:-1], lines[-1][:12]]) + "\n")
+    corrupt = make_run(tmp_path / "corrupt", HOPPER, "map_elites", seed=4)
+    (corrupt.folder / "config.json").write_text("{")
+    binary = make_run(tmp_path / "binary", HOPPER, "map_elites", seed=5)
+    (binary.folder / "metrics.csv").write_bytes(b"\x00\xff" * 100)
+    no_rows = make_run(tmp_path / "no_rows", HOPPER, "map_elites", seed=6)
+    (no_rows.folder / "metrics.csv").write_text("")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "config.json").write_text('{"model": "other"}')
+    folders = [path for path in tmp_path.iterdir() if path.is_dir()] + [tmp_path / "nowhere", tmp_path / "good" / "."]
+    collection = collect(folders)
+    assert collection.final["run"].tolist() == [str(good.folder)]
+    reasons = {name.rsplit("/", 1)[1]: reason for name, reason in collection.skipped.items()}
+    assert set(reasons) == {"unfinished", "half", "corrupt", "binary", "no_rows", "empty", "foreign", "nowhere"}
+    assert "400 of 2,000 evaluations: gaits resume" in reasons["unfinished"]
+    assert "has no iteration yet" in reasons["no_rows"]
+    assert "is not a run" in reasons["empty"]
+    assert "is not a run" in reasons["nowhere"]
+    assert len(collect(folders, unfinished=True).final) == 2
+
+
+def test_the_same_run_twice(tmp_path):
+    import shutil
+
+    run = make_run(tmp_path / "a", HOPPER, "map_elites")
+    shutil.copytree(run.folder, tmp_path / "b")
+    collection = collect([tmp_path])
+    assert len(collection.final) == 1
+    assert "the same run as" in collection.skipped[str(tmp_path / "b")]
+
+
+# --- tables --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_by_two(tmp_path):
+    for seed in (1, 2):
+        for task in (HOPPER, WALKER):
+            make_run(tmp_path / f"{task.name}-me-{seed}", task, "me_es", seed, quality=0.2)
+            make_run(tmp_path / f"{task.name}-pga-{seed}", task, "pga_me", seed, quality=0.8)
+    return collect([tmp_path])
+
+
+def test_means_over_trials(two_by_two):
+    mine = two_by_two.final.query("task == 'qd_hopper' and algorithm == 'me_es'")["qd_score"]
+    table = tables.means(two_by_two, "qd_score")
+    assert table.at["me_es", "qd_hopper"] == pytest.approx(mine.sum() / 2)
+    assert (tables.trials(two_by_two) == 2).all(axis=None)
+
+
+def test_markdown_and_latex(two_by_two):
+    metric = tables.METRICS["qd_score"]
+    table = tables.means(two_by_two, "qd_score")
+    number = f"{table.at['pga_me', 'qd_walker']:,.2f}"
+    markdown = tables.to_markdown(table, two_by_two, metric)
+    assert markdown.splitlines()[0] == "|  | QD Hopper | QD Walker |"
+    assert f"**{number}** |" in markdown  # the better one is bold
+    assert "| ME-ES |" in markdown
+    latex = tables.to_latex(table, two_by_two, metric)
+    assert f"\\textbf{{{number}}} \\\\" in latex
+    assert latex.count("\\\\\n") == 3
+    assert "PGA-MAP-Elites &" in latex
+
+
+def test_runtime_is_best_when_low(two_by_two):
+    table = pd.DataFrame({"qd_hopper": [1.0, 2.0]}, index=["a", "b"])
+    assert tables.best_in_columns(table, tables.METRICS["runtime_hours"])["qd_hopper"].tolist() == [True, False]
+    assert tables.best_in_columns(table, tables.METRICS["best"])["qd_hopper"].tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1234567.891, "1,234,567.89"), (-51.624, "-51.62"), (0.0, "0.00"), (np.nan, "–"), (0.00123, "0.0012"), (0.961, "0.96")],
+)
+def test_numbers_print_as_the_paper_prints(value, text):
+    assert tables.format_number(value, tables.METRICS["best"]) == text
+
+
+def test_the_papers_own_numbers(two_by_two):
+    assert paper_numbers.means("qd_score").at["pga_me", "qd_hopper"] == 2068953.54
+    assert paper_numbers.means("qd_score_auc").at["me_es", "qd_walker"] == 0.07e12
+    assert set(paper_numbers.means("runtime_hours")) == {"qd_ant", "qd_half_cheetah", "qd_hopper", "qd_walker"}
+    shown = tables.paper(two_by_two, "robustness")
+    assert shown.at["me_es", "qd_walker"] == 2.05
+    assert tables.paper(two_by_two, "corrected_best") is None

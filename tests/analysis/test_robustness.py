@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from conformance.algorithm import small_task
+
+import gaits
+from gaits.analysis.collect import collect
+from gaits.analysis.robustness import Evaluation, evaluate_run, load_evaluation
+
+
+def by_hand(**changes):
+    fields = {
+        "cell": np.array([0, 1, 2]),
+        "recorded": np.array([10.0, -5.0, 8.0]),
+        "objective": np.array([[8.0, 10.0], [-5.0, -1.0], [2.0, 0.0]]),
+        "measures": np.array([[0.1], [0.9], [0.12]]),
+        "failed": np.zeros(3, bool),
+        "seed": 42,
+        "evaluations": 100,
+    }
+    return Evaluation(**{**fields, **changes})
+
+
+def test_robustness_by_hand():
+    evaluation = by_hand()
+    np.testing.assert_array_equal(evaluation.elite_robustness, [-1, 2, -7])
+    assert evaluation.robustness == -2
+
+
+def test_the_corrected_archive_by_hand():
+    """Means 9, -3 and 1; the first and the last now meet in one cell, and the better one stays."""
+    archive = by_hand().corrected(small_task(grid=(4,)))
+    assert sorted(archive.data("objective").tolist()) == [-3, 9]
+    without = by_hand(failed=np.array([True, False, False])).corrected(small_task(grid=(4,)))
+    assert sorted(without.data("objective").tolist()) == [-3, 1]
+
+
+@pytest.mark.parametrize("algorithm", ["map_elites", "me_es"])
+def test_every_elite_plays_the_same_new_episodes(tmp_path, algorithm):
+    run = gaits.train(small_task(), algorithm, evaluations=48, out=tmp_path / "run", batch_size=16)
+    seen = []
+    evaluation = evaluate_run(run, episodes=3, workers=2, progress=lambda done, of: seen.append((done, of)))
+    elites = run.archive.data()
+    n = len(elites["index"])
+    assert seen[-1] == (n, n)
+    assert evaluation.objective.shape == (n, 3)
+    np.testing.assert_array_equal(evaluation.recorded, elites["objective"])
+    statistics = {name: elites[name][:1] for name in ("obs_mean", "obs_std") if name in elites}
+    with gaits.LocalEvaluator(run.task) as evaluator:
+        from gaits.search import episode_seeds
+
+        again = evaluator.evaluate(elites["solution"][:1], episode_seeds(42, 0, 3)[None], **statistics)
+    np.testing.assert_array_equal(evaluation.objective[0], again.episode_objective[0])
+    np.testing.assert_array_equal(evaluation.measures[0], again.measures[0])
+
+
+def test_it_is_saved_beside_the_run_and_compared(tmp_path):
+    run = gaits.train(small_task(), "map_elites", evaluations=48, out=tmp_path / "run", batch_size=16)
+    evaluation = evaluate_run(run, episodes=2)
+    loaded = load_evaluation(run.folder)
+    np.testing.assert_array_equal(loaded.objective, evaluation.objective)
+    summary = json.loads((run.folder / "evaluation.json").read_text())
+    assert summary["mean_elite_robustness"] == evaluation.robustness
+    assert summary["corrected"]["elites"] == len(evaluation.corrected(run.task))
+    row = collect([run.folder]).final.iloc[0]
+    assert row["robustness"] == evaluation.robustness
+    assert row["corrected_coverage"] == summary["corrected"]["coverage"]
+    assert row["corrected_qd_score"] == pytest.approx(summary["corrected"]["qd_score"])
+    gaits.resume(run.folder, evaluations=64)
+    assert np.isnan(collect([run.folder]).final["robustness"].iloc[0])  # it was of a younger archive
+
+
+def test_a_damaged_evaluation_is_named_and_the_run_still_compared(tmp_path):
+    run = gaits.train(small_task(), "map_elites", evaluations=16, out=tmp_path / "run", batch_size=16)
+    (run.folder / "evaluation.npz").write_bytes(b"PK\x03\x04 not really")
+    with pytest.raises(ValueError, match="Make it again: gaits evaluate"):
+        load_evaluation(run.folder)
+    collection = collect([run.folder])
+    assert len(collection.final) == 1
+    assert list(collection.skipped) == [f"{run.folder}/evaluation.npz"]
+
+
+@pytest.mark.parametrize("episodes", [0, -1, 1.5, True])
+def test_impossible_episodes(tmp_path, episodes):
+    run = gaits.train(small_task(), "map_elites", evaluations=16, out=tmp_path / "run", batch_size=16)
+    with pytest.raises(ValueError, match="episodes must be a whole number of at least 1"):
+        evaluate_run(run, episodes=episodes)
