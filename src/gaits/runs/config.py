@@ -69,9 +69,31 @@ class Config:
     def make_settings(self) -> Any:
         return make_settings(ALGORITHMS[self.algorithm].settings, self.algorithm, self.settings)
 
+    @property
+    def command(self) -> str:
+        """The command line that makes this run."""
+        words = ["gaits train", self.task, self.algorithm, f"--evaluations {self.evaluations}", f"--seed {self.seed}"]
+        task, defaults = TASKS[self.task], dataclasses.asdict(ALGORITHMS[self.algorithm].settings())
+        fields = {name: getattr(task, name) for name in TASK_FIELDS}
+        changed = {**_changed(self.task_fields, fields), **_changed(self.settings, defaults)}
+        for name, value in changed.items():
+            option = name.replace("_", "-")
+            if isinstance(value, bool):
+                words.append(f"--{option}" if value else f"--no-{option}")
+            else:
+                words.append(f"--{option} {' '.join(map(str, value)) if isinstance(value, (list, tuple)) else value}")
+        return " ".join(words)
+
     def save(self, folder: Path) -> None:
         text = json.dumps(dataclasses.asdict(self), indent=2) + "\n"
         write_whole(folder / "config.json", lambda file: file.write(text.encode()))
+
+
+def _changed(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    def plain(value: Any) -> Any:
+        return list(value) if isinstance(value, tuple) else value
+
+    return {name: value for name, value in values.items() if plain(value) != plain(defaults.get(name))}
 
 
 def make_config(task: str | Task, algorithm: str, settings: dict[str, Any], **fields: Any) -> Config:

@@ -1,0 +1,169 @@
+"""Runs to answers: every table, test and figure of a comparison, and one page with all of it."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+
+from gaits.algorithms import ALGORITHMS
+from gaits.analysis import statistics, tables
+from gaits.analysis.collect import Collection, MinObjective, collect
+from gaits.analysis.statistics import COMPARISONS, Comparison
+
+TESTED = {
+    "qd_score_normalized": "QD score",
+    "qd_score_auc_normalized": "QD score AUC",
+    "robustness_normalized": "mean elite robustness",
+}
+"""Values that are tested, and their names in sentences."""
+Welch = bool | Literal["auto"]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the statistics say. Where one could not be done, ``missing`` says why."""
+
+    anova: dict[str, pd.DataFrame]
+    """Per value: two-way ANOVA of task and algorithm."""
+    main_effects: dict[str, pd.DataFrame]
+    """Per value: effect of the algorithm in each task."""
+    tests: dict[Comparison, pd.DataFrame]
+    verdicts: dict[Comparison, str]
+    missing: dict[str, list[str]]
+    """Per value: sentences."""
+    intervals: pd.DataFrame
+    """QD score per task and algorithm: runs, mean, interquartile mean, and a 95 % bootstrap interval of each."""
+
+
+def find(collection: Collection, welch: Welch = "auto") -> Findings:
+    """All statistics that these runs allow."""
+    frame = collection.final
+    anova, main_effects, missing = {}, {}, {}
+    for value in TESTED:
+        if frame[value].notna().any():
+            missing[value] = statistics.missing(frame, value, collection.titles)
+            with contextlib.suppress(ValueError):  # for a reason that is in ``missing``
+                main_effects[value] = statistics.simple_main_effects(frame, value)
+                anova[value] = statistics.two_way_anova(frame, value)
+        else:
+            missing[value] = [f"No run has a {TESTED[value]}. Get it with: gaits evaluate RUN..."]
+    titles = {name: entry.title for name, entry in ALGORITHMS.items()} | collection.titles | TESTED
+    tests, verdicts = {}, {}
+    for comparison in comparisons(collection):
+        if not frame[comparison.value].notna().any():
+            continue
+        tests[comparison] = statistics.pairwise_tests(frame, comparison.value, comparison.pairs, welch)
+        if len({first for first, _ in comparison.pairs}) == 1:
+            verdicts[comparison] = statistics.verdict(tests[comparison], comparison, titles=titles)
+    return Findings(anova, main_effects, tests, verdicts, missing, intervals(collection))
+
+
+def comparisons(collection: Collection) -> list[Comparison]:
+    """The paper's that these runs can speak to; where there are other algorithms, also all pairs of QD scores."""
+    here = collection.algorithms()
+    # A claim about several others keeps them all: without runs of one, it is undecided.
+    found = [one for one in COMPARISONS if any(a in here and b in here for a, b in one.pairs)]
+    named = {name for one in COMPARISONS for pair in one.pairs for name in pair}
+    if len(here) > 1 and (not found or any(name not in named for name in here)):
+        found.append(Comparison("All pairs", "qd_score_normalized", tuple(itertools.combinations(here, 2))))
+    return found
+
+
+def intervals(collection: Collection) -> pd.DataFrame:
+    rows = []
+    for (task, algorithm), group in collection.final.groupby(["task", "algorithm"], sort=False):
+        scores = group["qd_score"].to_numpy(float)
+        row: dict[str, object] = {"task": task, "algorithm": algorithm, "runs": len(scores), "mean": scores.mean()}
+        row["mean_low"], row["mean_high"] = statistics.bootstrap_interval(scores)
+        row["iqm"] = float(statistics.interquartile_mean(scores))
+        row["iqm_low"], row["iqm_high"] = statistics.bootstrap_interval(scores, statistics.interquartile_mean)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def compare(
+    folders: Iterable[str | Path],
+    out: str | Path = "comparison",
+    *,
+    evaluations: int | None = None,
+    min_objective: MinObjective = "task",
+    welch: Welch = "auto",
+    unfinished: bool = False,
+    growth: bool = False,
+    command: str | None = None,
+    progress: Callable[[str], None] = lambda step: None,
+) -> tuple[Collection, Findings]:
+    """Compare runs and write everything into ``out``: runs.csv, tables/, statistics/, figures/, report.html.
+
+    Args:
+        evaluations, min_objective, unfinished: As for ``collect``.
+        welch: Whether t tests allow for unequal variances; "auto" when the groups have different sizes.
+        growth: Also draw a GIF per task of the best algorithm's median archive filling up.
+        command: How this was called, for the report.
+        progress: Told of each step.
+    """
+    from gaits.analysis import comparison, report  # here: matplotlib
+
+    progress("reading runs")
+    collection = collect(folders, evaluations=evaluations, min_objective=min_objective, unfinished=unfinished)
+    if collection.final.empty:
+        reasons = "".join(f"\n  {folder}: {reason}" for folder, reason in collection.skipped.items())
+        raise ValueError(f"There is no run to compare.{reasons}")
+    out = Path(out)
+    for folder in ("tables", "statistics", "figures"):
+        (out / folder).mkdir(parents=True, exist_ok=True)
+    collection.final.to_csv(out / "runs.csv", index=False)
+    write_tables(collection, out / "tables")
+    progress("testing")
+    findings = find(collection, welch)
+    write_statistics(findings, out / "statistics")
+    progress("drawing curves")
+    comparison.save(comparison.comparison_figure(collection), out / "figures" / "curves")
+    for task in collection.tasks():
+        progress(f"drawing archives on {collection.titles[task]}")
+        name = file_name(task)
+        try:
+            comparison.save(comparison.archives_figure(collection, task), out / "figures" / f"archives-{name}")
+            comparison.save(comparison.histograms_figure(collection, task), out / "figures" / f"histograms-{name}")
+            if growth:
+                best = collection.median_run(task, str(tables.means(collection, "qd_score")[task].idxmax()))
+                assert best is not None
+                comparison.save_growth(best, out / "figures" / f"growth-{name}.gif")
+        except ValueError as error:  # a damaged archive or history: the numbers above do not need it
+            collection.skipped[f"pictures of {task}"] = str(error)
+    progress("writing the report")
+    report.write(collection, findings, out, command)
+    return collection, findings
+
+
+def write_tables(collection: Collection, folder: Path) -> None:
+    for name, metric in (tables.METRICS | tables.CORRECTED).items():
+        table = tables.means(collection, name)
+        if table.isna().all(axis=None):
+            continue
+        table.to_csv(folder / f"{name}.csv")
+        (folder / f"{name}.md").write_text(tables.to_markdown(table, collection, metric))
+        (folder / f"{name}.tex").write_text(tables.to_latex(table, collection, metric))
+
+
+def write_statistics(findings: Findings, folder: Path) -> None:
+    for value, table in findings.anova.items():
+        table.to_csv(folder / f"anova-{value}.csv")
+    for value, table in findings.main_effects.items():
+        table.to_csv(folder / f"main_effects-{value}.csv")
+    for one, table in findings.tests.items():
+        table.to_csv(folder / f"tests-{file_name(one.name)}.csv", index=False)
+    findings.intervals.to_csv(folder / "intervals.csv", index=False)
+    lines = [*findings.verdicts.values(), *(sentence for found in findings.missing.values() for sentence in found)]
+    (folder / "verdicts.txt").write_text("".join(line + "\n" for line in lines))
+
+
+def file_name(label: str) -> str:
+    """A label as part of a file's name."""
+    return "".join(letter if letter.isalnum() else "_" for letter in label).strip("_")

@@ -1,0 +1,223 @@
+"""A comparison as one HTML page that stands alone: no network, no scripts, pictures inside."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+from collections.abc import Iterable, Mapping
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import gaits
+from gaits.analysis import tables
+from gaits.analysis.collect import Collection, settings_of
+from gaits.analysis.compare import TESTED, Findings, file_name
+from gaits.analysis.statistics import format_p
+
+
+def write(collection: Collection, findings: Findings, out: Path, command: str | None = None) -> Path:
+    """Write ``out/report.html`` from the comparison and the pictures in ``out/figures``."""
+    path = out / "report.html"
+    path.write_text(page(collection, findings, out / "figures", command), encoding="utf-8")
+    return path
+
+
+def page(collection: Collection, findings: Findings, figures: Path, command: str | None = None) -> str:
+    final = collection.final
+    titles = [collection.titles[name] for name in collection.algorithms()]
+    title = f"{_join(titles)} on {_join(collection.titles[task] for task in collection.tasks())}"
+    lead = (
+        f"{len(final)} runs, {final['evaluations'].min():,} to {final['evaluations'].max():,} evaluations each."
+        if final["evaluations"].nunique() > 1
+        else f"{len(final)} runs of {final['evaluations'].iloc[0]:,} evaluations each."
+    )
+    sections = {
+        "Answers": _answers(collection, findings),
+        "Curves": _picture(figures / "curves.png", "Mean over trials; bands are the standard error of the mean."),
+        "Tables": _tables(collection),
+        "Statistics": _statistics(collection, findings),
+        "Archives": _archives(collection, figures),
+        "Settings": _settings(collection),
+        "Runs and commands": _runs(collection, command),
+    }
+    ids = {name: file_name(name.lower()) for name in sections}
+    style = resources.files("gaits.analysis").joinpath("report.css").read_text()
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{style}</style></head><body>
+<h1>{escape(title)}</h1>
+<p>{escape(lead)}</p>
+<nav>{" ".join(f'<a href="#{ids[name]}">{escape(name)}</a>' for name in sections)}</nav>
+{_warnings(collection)}
+{"".join(f'<section><h2 id="{ids[name]}">{escape(name)}</h2>{content}</section>' for name, content in sections.items())}
+<p><small>Made by gaits {gaits.__version__} on {datetime.date.today().isoformat()}.</small></p>
+</body></html>
+"""
+
+
+def _warnings(collection: Collection) -> str:
+    lines = [escape(note) for note in collection.notes]
+    lines += [f"Left out: <code>{escape(name)}</code>: {escape(why)}" for name, why in collection.skipped.items()]
+    return f'<div class="note">{"".join(f"<p>{line}</p>" for line in lines)}</div>' if lines else ""
+
+
+def _answers(collection: Collection, findings: Findings) -> str:
+    sentences = list(findings.verdicts.values())
+    if not sentences:
+        table = tables.means(collection, "qd_score")
+        for task in collection.tasks():
+            best = str(table[task].idxmax())
+            sentences.append(f"On {collection.titles[task]}, {collection.titles[best]} has the highest mean QD score.")
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+    note = "<p><small>Beside ours: the paper's means of 5 trials after 1,000,000 evaluations.</small></p>"
+    paper = "" if tables.paper(collection, "qd_score") is None else note
+    return f"<ul>{items}</ul>" + _metric(collection, "qd_score", tables.METRICS["qd_score"]) + paper
+
+
+def _tables(collection: Collection) -> str:
+    shown = {name: metric for name, metric in (tables.METRICS | tables.CORRECTED).items() if name != "qd_score"}
+    parts = [_metric(collection, name, metric) for name, metric in shown.items()]
+    counts = tables.trials(collection)
+    header = ["trials", *(collection.titles[task] for task in collection.tasks())]
+    rows = [
+        [collection.titles[name], *map(str, values)]
+        for name, values in zip(collection.algorithms(), counts.values, strict=True)
+    ]
+    parts.append("<h3>Trials behind each number</h3>" + _table(header, rows))
+    return '<div class="grid">' + "".join(f"<div>{part}</div>" for part in parts) + "</div>"
+
+
+def _metric(collection: Collection, name: str, metric: tables.Metric) -> str:
+    """A metric's table; below each number the paper's, where it has one."""
+    table, paper = tables.means(collection, name), tables.paper(collection, name)
+    if table.isna().all(axis=None):
+        return f"<h3>{escape(metric.title)}</h3><p>Not measured: <code>gaits evaluate RUN...</code> does it.</p>"
+    text = tables.printed(table, collection, metric)
+    beside = tables.printed(paper, collection, metric) if paper is not None else None
+    rows = []
+    for i, (title, numbers) in enumerate(text.rows):
+        cells = [escape(title)]
+        for j, (number, best) in enumerate(numbers):
+            cell = f"<strong>{number}</strong>" if best else number
+            theirs = beside.rows[i][1][j][0] if beside is not None else "–"
+            cells.append(cell if theirs == "–" else f'{cell}<span class="paper">paper {theirs}</span>')
+        rows.append(cells)
+    note = (
+        "<p><small>Small: the paper, mean of 5 trials after 1,000,000 evaluations.</small></p>" if beside is not None else ""
+    )
+    return f"<h3>{escape(metric.title)}</h3>{_table(['', *text.header], rows, escaped=True)}{note}"
+
+
+def _statistics(collection: Collection, findings: Findings) -> str:
+    titles, parts = collection.titles, []
+    for value, name in TESTED.items():
+        parts.append(f"<h3>{escape(name[0].upper() + name[1:])}, normalized</h3>")
+        if findings.missing[value]:
+            parts.append("".join(f"<p><small>{escape(sentence)}</small></p>" for sentence in findings.missing[value]))
+        rows = []
+        if value in findings.anova:
+            anova = findings.anova[value]
+            residual = int(anova["df"]["residual"])
+            for effect in ("task", "algorithm", "interaction"):
+                df, f, p = (float(anova[column][effect]) for column in ("df", "F", "p"))
+                rows.append([f"ANOVA, {effect}", f"F({df:.0f}, {residual})", f"{f:.2f}", format_p(p)])
+        if value in findings.main_effects:
+            for row in findings.main_effects[value].rename_axis("task").reset_index().to_dict("records"):
+                told = f"F({row['df1']:.0f}, {row['df2']:.0f})"
+                rows.append([f"Algorithm in {titles[row['task']]}", told, f"{row['F']:.2f}", format_p(row["p"])])
+        if rows:
+            parts.append(_table(["effect", "", "F", "p"], rows))
+    for comparison, tests in findings.tests.items():
+        parts.append(f"<h3>{escape(comparison.name)}: pairwise t tests of {escape(TESTED[comparison.value])}</h3>")
+        found = {(test["algorithm_1"], test["algorithm_2"], test["task"]): test for test in tests.to_dict("records")}
+        rows = [
+            [escape(f"{titles[a]} / {titles[b]}"), *(_p_cell(found[a, b, task]) for task in collection.tasks())]
+            for a, b in comparison.pairs
+            if a in titles and b in titles
+        ]
+        parts.append(_table(["", *(titles[task] for task in collection.tasks())], rows, escaped=True))
+    parts.append(
+        "<p><small>p values with Bonferroni correction within a task; bold below 0.05, with an arrow for whether the first "
+        "algorithm is higher or lower.</small></p><h3>Intervals of the QD score</h3>" + _intervals(collection, findings)
+    )
+    return "".join(parts)
+
+
+def _p_cell(test: Mapping[Any, Any]) -> str:
+    text = escape(format_p(test["p_corrected"]))
+    return f"<strong>{text} {'↑' if test['t'] > 0 else '↓'}</strong>" if test["p_corrected"] < 0.05 else text
+
+
+def _intervals(collection: Collection, findings: Findings) -> str:
+    rows = [
+        [
+            f"{collection.titles[str(row['task'])]}, {collection.titles[str(row['algorithm'])]}",
+            str(row["runs"]),
+            *(f"{row[name]:,.0f} [{row[name + '_low']:,.0f}, {row[name + '_high']:,.0f}]" for name in ("mean", "iqm")),
+        ]
+        for _, row in findings.intervals.iterrows()
+    ]
+    few = "With a handful of runs, bootstrap intervals are too narrow; take them as a lower bound of the uncertainty."
+    header = ["", "runs", "mean [95 %]", "interquartile mean [95 %]"]
+    return _table(header, rows) + f"<p><small>{few}</small></p>"
+
+
+def _archives(collection: Collection, figures: Path) -> str:
+    parts = []
+    for task in collection.tasks():
+        name, title = file_name(task), collection.titles[task]
+        parts.append(f"<h3>{escape(title)}</h3>")
+        parts.append(
+            _picture(figures / f"archives-{name}.png", f"{title}: the archives of the median runs; grey cells are empty.")
+        )
+        parts.append(_picture(figures / f"histograms-{name}.png", f"{title}: how many elites have which objective."))
+        parts.append(_picture(figures / f"growth-{name}.gif", f"{title}: the best algorithm's archive filling up."))
+    return "".join(parts)
+
+
+def _settings(collection: Collection) -> str:
+    parts = []
+    for label, group in settings_of(collection).groupby("algorithm", sort=False):
+        told = ", ".join(f"{row['setting']} = {row['value']}" for _, row in group.iterrows())
+        parts.append([collection.titles[str(label)], told])
+    return _table(["algorithm", "settings"], parts, kind="text")
+
+
+def _runs(collection: Collection, command: str | None) -> str:
+    commands = "\n".join(collection.runs[folder].config.command for folder in collection.final["run"])
+    rows = [
+        [str(row["run"]), collection.titles[row["task"]], collection.titles[row["algorithm"]], str(row["seed"])]
+        for _, row in collection.final.iterrows()
+    ]
+    versions = {name: v for run in collection.runs.values() for name, v in run.config.versions.items()}
+    asked = f"<p>This page: <code>{escape(command)}</code></p>" if command else ""
+    return (
+        f"{asked}<h3>How to make these runs</h3><pre>{escape(commands)}</pre>"
+        f"<details><summary>Folders</summary>{_table(['folder', 'task', 'algorithm', 'seed'], rows, kind='text')}</details>"
+        f"<p><small>Versions: {escape(', '.join(f'{name} {v}' for name, v in versions.items()))}.</small></p>"
+    )
+
+
+def _picture(path: Path, caption: str) -> str:
+    if not path.exists():
+        return ""
+    kind = path.suffix[1:]
+    data = base64.b64encode(path.read_bytes()).decode()
+    image = f'<img src="data:image/{kind};base64,{data}" alt="{escape(caption)}">'
+    return f"<figure>{image}<figcaption><small>{escape(caption)}</small></figcaption></figure>"
+
+
+def _table(header: list[str], rows: list[list[str]], escaped: bool = False, kind: str = "") -> str:
+    def cell(text: str) -> str:
+        return text if escaped else escape(text)
+
+    head = "".join(f"<th>{escape(text)}</th>" for text in header)
+    body = "".join("<tr>" + "".join(f"<td>{cell(text)}</td>" for text in row) + "</tr>" for row in rows)
+    return f'<div class="wide"><table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _join(words: Iterable[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,183 @@
+"""One planned run of a study: made, resumed, extended, or found to be done. Whatever happens becomes an outcome."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import threading
+import traceback as tracebacks
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from gaits import training
+from gaits.runs import Run, load_run
+from gaits.runs.config import TASK_FIELDS, Config
+from gaits.study.plan import PlannedRun, Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gaits.study.overview import Overview
+
+Status = Literal["done", "skipped", "refused", "failed", "interrupted", "disk full"]
+SAVED = "it is saved, and goes on with the study"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a planned run.
+
+    done: now has all its evaluations. skipped: had them before. refused: its folder holds another run. failed: an error.
+    interrupted, disk full: not finished, and the study ends with it.
+    """
+
+    run: PlannedRun
+    status: Status
+    message: str = ""
+    traceback: str = ""
+
+    @property
+    def ends_study(self) -> bool:
+        return self.status in ("interrupted", "disk full")
+
+
+def execute(
+    run: PlannedRun,
+    folder: Path,
+    *,
+    workers: int | None = None,
+    learner_cores: int | None = None,
+    overview: Overview | None = None,
+    stop: threading.Event | None = None,
+) -> Outcome:
+    """Bring the planned run in ``folder / run.name`` to its end.
+
+    Args:
+        run: What is planned.
+        folder: The study's folder.
+        workers, learner_cores: As for ``train``.
+        overview: Told when there is something to do, and shown every iteration.
+        stop: Ends the run after an iteration when set; it can be resumed.
+    """
+    try:
+        return _execute(run, folder / run.name, workers, learner_cores, overview, stop)
+    except training.Interrupted:
+        return Outcome(run, "interrupted", SAVED)
+    except Exception as error:
+        status: Status = "disk full" if is_disk_full(error) else "failed"
+        return Outcome(run, status, _describe(error), tracebacks.format_exc())
+
+
+def _execute(
+    run: PlannedRun,
+    place: Path,
+    workers: int | None,
+    learner_cores: int | None,
+    overview: Overview | None,
+    stop: threading.Event | None,
+) -> Outcome:
+    found = load_run(place) if (place / "config.json").exists() else None
+    if found and (others := differences(run, found.config)):
+        return Outcome(run, "refused", f"{place} holds another run: {'; '.join(others)}. Move it, or change the study.")
+    if found and is_complete(found, run.evaluations):
+        return Outcome(run, "skipped", f"it has {run.evaluations:,} evaluations already")
+    if overview is not None:
+        overview.start(run)
+    common: dict[str, Any] = {
+        "workers": workers,
+        "learner_cores": learner_cores,
+        "watchers": () if overview is None else (overview.watch(run),),
+        "callback": lambda row, archive: stop is not None and stop.is_set(),
+    }
+    if found is None:
+        ended = training.train(
+            run.task, run.algorithm, evaluations=run.evaluations, seed=run.seed, out=place, **common, **run.settings
+        )
+    else:
+        ended = training.resume(place, evaluations=_new_total(run, found), **common)
+    if stop is not None and stop.is_set() and not ended.finished:
+        return Outcome(run, "interrupted", SAVED)
+    return Outcome(run, "done")
+
+
+def differences(run: PlannedRun, config: Config) -> list[str]:
+    """What a run on disk has that is not as planned. Its length may differ: that can be changed."""
+    task = config.make_task()
+    there = {"task": config.task, "algorithm": config.algorithm, "seed": config.seed}
+    planned = {"task": run.task.name, "algorithm": run.algorithm, "seed": run.seed}
+    if there["task"] == planned["task"]:
+        there |= {field: getattr(task, field) for field in TASK_FIELDS}
+        planned |= {field: getattr(run.task, field) for field in TASK_FIELDS}
+    if there["algorithm"] == planned["algorithm"]:
+        there |= dataclasses.asdict(config.make_settings())
+        planned |= run.settings
+    return [
+        f"{key} is {value!r} there and {planned.get(key)!r} in the study"
+        for key, value in there.items()
+        if value != planned.get(key)
+    ]
+
+
+def progress(run: Run) -> pd.DataFrame:
+    """iteration, evaluations and seconds of a run so far; rows that a power cut left incomplete are left out."""
+    import pandas as pd
+
+    names = ["iteration", "evaluations", "seconds"]
+    try:
+        return run.metrics[names].apply(pd.to_numeric, errors="coerce").dropna()
+    except (ValueError, KeyError):  # resuming writes them again, from the checkpoint
+        return pd.DataFrame(columns=names)
+
+
+def is_complete(run: Run, evaluations: int) -> bool:
+    """Whether the archive on disk has had so many evaluations.
+
+    Metrics alone do not tell: they are written every iteration, archive and history only with checkpoints, so a run that
+    was killed in between has metrics to the end and an older archive.
+    """
+    table = progress(run)
+    if table.empty or table["evaluations"].iloc[-1] < evaluations or not (run.folder / "archive.npz").exists():
+        return False
+    try:
+        with open(run.folder / "history.npz", "rb") as raw, np.load(raw, allow_pickle=False) as history:
+            saved = int(history["iteration"].max(initial=0))
+    except Exception:  # missing or damaged in one of many ways: resuming writes it again
+        return False
+    return bool((table.loc[table["iteration"] == saved, "evaluations"] >= evaluations).any())
+
+
+def _new_total(run: PlannedRun, found: Run) -> int | None:
+    """Evaluations to resume with: None unless the plan changed, and never fewer than were done."""
+    if found.config.evaluations == run.evaluations:
+        return None
+    return max([run.evaluations, *progress(found)["evaluations"].astype(int).tail(1)])
+
+
+def survey(study: Study, folder: Path) -> dict[str, tuple[int, float]]:
+    """Evaluations and seconds of the runs that are there already, by name."""
+    found: dict[str, tuple[int, float]] = {}
+    for planned in study.runs:
+        with contextlib.suppress(ValueError, OSError):  # no run yet, or one that will be refused when its turn comes
+            run = load_run(folder / planned.name)
+            if not differences(planned, run.config) and len(table := progress(run)):
+                found[planned.name] = (int(table["evaluations"].iloc[-1]), float(table["seconds"].iloc[-1]))
+    return found
+
+
+def is_disk_full(error: BaseException | None) -> bool:
+    """Whether a full disk or a used-up quota is behind an error."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _describe(error: Exception) -> str:
+    """The first line of what went wrong; errors that were not written for people get their type."""
+    text = str(error).strip().partition("\n")[0]
+    return text if isinstance(error, ValueError) and text else f"{type(error).__name__}: {text}".rstrip(": ")

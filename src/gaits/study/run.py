@@ -1,0 +1,134 @@
+"""Running a study: every planned run in order, whatever becomes of the others."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gaits.console import say
+from gaits.runs.directory import locked
+from gaits.runs.files import write_whole
+from gaits.settings import whole_number
+from gaits.study.execute import Outcome, Status, execute, survey
+from gaits.study.overview import Overview
+from gaits.study.plan import Study
+from gaits.training import stop_signals
+
+FAILURES = "failed.txt"
+
+
+@dataclass(frozen=True)
+class StudyReport:
+    """What became of a study. Its text is what to tell a person at the end."""
+
+    folder: Path
+    planned: int
+    outcomes: tuple[Outcome, ...]
+    """Of the runs whose turn came, in order."""
+    interrupted: bool = False
+
+    def having(self, *statuses: Status) -> list[Outcome]:
+        return [outcome for outcome in self.outcomes if outcome.status in statuses]
+
+    @property
+    def failed(self) -> list[Outcome]:
+        return self.having("failed", "refused", "disk full")
+
+    @property
+    def complete(self) -> bool:
+        """Whether every planned run has all its evaluations."""
+        return len(self.having("done", "skipped")) == self.planned
+
+    def __str__(self) -> str:
+        again = f"gaits study {shlex.quote(str(self.folder))}"
+        counts = {
+            "done": len(self.having("done")),
+            "done before": len(self.having("skipped")),
+            "failed": len(self.failed),
+            "unfinished": len(self.having("interrupted")),
+            "not begun": self.planned - len(self.outcomes),
+        }
+        told = ", ".join(f"{n} {what}" for what, n in counts.items() if n)
+        lines = [f"{self.planned} runs in {self.folder}: {told}."]
+        lines += [f"  {outcome.run.name}: {outcome.message}" for outcome in self.failed]
+        if self.having("failed"):
+            lines.append(f"Tracebacks are in {self.folder / FAILURES}.")
+        if self.having("disk full"):
+            lines.append(f"The disk is full, so the study stopped. Make room, then go on with: {again}")
+        elif self.interrupted:
+            lines.append(f"Stopped; everything is saved. Go on with: {again}")
+        elif self.failed:
+            lines.append(f"Once the reason is gone, the same command tries them again: {again}")
+        if self.having("done", "skipped"):
+            lines.append(f"Compare the runs with:\n  gaits compare {shlex.quote(str(self.folder))}/*/")
+        return "\n".join(lines)
+
+
+def run_study(
+    study: Study,
+    folder: str | Path,
+    workers: int | None = None,
+    learner_cores: int | None = None,
+    watcher: Overview | None = None,
+) -> StudyReport:
+    """Make the runs of a study, one after the other, each in a folder of its own. Calling it again goes on.
+
+    Runs that are complete are skipped, those begun are resumed, and those with fewer evaluations than planned are made
+    longer. A run that fails does not stop the others; a full disk and Ctrl-C do.
+
+    Args:
+        study: What to run; it is written to study.json, so that ``load_study(folder)`` gives it back.
+        folder: Where its runs are.
+        workers, learner_cores: As for ``train``.
+        watcher: Shows how it is going, as ``make_overview(study)`` does; default: nothing.
+    """
+    folder, overview = Path(folder), watcher or Overview(study)
+    for name, value in (("workers", workers), ("learner_cores", learner_cores)):
+        if value is not None:
+            whole_number(name, value, 1)
+    outcomes: list[Outcome] = []
+    try:
+        with _held(folder), stop_signals() as stop, contextlib.closing(overview):
+            study.save(folder)
+            overview.begin(survey(study, folder))
+            for run in study.runs:
+                if stop.is_set() or (outcomes and outcomes[-1].ends_study):
+                    break
+                outcomes.append(
+                    execute(run, folder, workers=workers, learner_cores=learner_cores, overview=overview, stop=stop)
+                )
+                overview.end(outcomes[-1])
+                _keep_tracebacks(folder, outcomes)
+    except KeyboardInterrupt:
+        say(f"left at once. Go on from the last checkpoints with: gaits study {shlex.quote(str(folder))}")
+        raise
+    interrupted = any(outcome.status == "interrupted" for outcome in outcomes)
+    cut_short = stop.is_set() and len(outcomes) < len(study.runs)
+    report = StudyReport(folder, len(study.runs), tuple(outcomes), interrupted or cut_short)
+    if report.complete:
+        (folder / FAILURES).unlink(missing_ok=True)  # of an earlier attempt
+    return report
+
+
+@contextlib.contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Make the study's folder and hold it: two processes on one study would trip over each other's runs."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".lock").touch()
+    except OSError as error:
+        raise ValueError(f"Cannot write to {folder}: {error.strerror}. Choose another folder.") from None
+    with locked(folder):
+        yield
+
+
+def _keep_tracebacks(folder: Path, outcomes: list[Outcome]) -> None:
+    """All failures so far in one file. Not in the run's folder: a run that failed to begin needs that one empty."""
+    if outcomes[-1].status != "failed":
+        return
+    text = "\n".join(f"{outcome.run.name}\n{outcome.traceback}" for outcome in outcomes if outcome.status == "failed")
+    with contextlib.suppress(OSError):  # the study matters more than its log
+        write_whole(folder / FAILURES, lambda file: file.write(text.encode()))

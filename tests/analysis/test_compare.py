@@ -1,0 +1,172 @@
+"""The whole comparison: files, pages, and what it says when there is too little to say."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gaits
+from gaits.analysis.collect import collect
+from gaits.analysis.compare import compare, comparisons, find
+from gaits.analysis.comparison import mean_and_error, save_growth, styles
+from gaits.analysis.statistics import Comparison
+from gaits.bench.synthetic import make_run
+
+HOPPER = gaits.make_task("qd_hopper", grid=(20,), hidden=(4,))
+WALKER = gaits.make_task("qd_walker", grid=(5, 5), hidden=(4,))
+ANT = gaits.make_task("qd_ant", grid=(2, 3, 2, 3), hidden=(4,))
+QUALITY = {"cma_mega_es": 0.4, "cma_mega_td3_es": 0.6, "pga_me": 0.7, "me_es": 0.1, "map_elites": 0.3}
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
+
+
+def make_runs(folder, tasks=(HOPPER, WALKER, ANT), seeds=(1, 2, 3), algorithms=QUALITY):
+    for task in tasks:
+        for name in algorithms:
+            for seed in seeds:
+                make_run(folder / f"{task.name}-{name}-{seed}", task, name, seed, quality=QUALITY[name], iterations=6)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    make_runs(folder)
+    (folder / "qd_ant-pga_me-1" / "archive.npz").write_bytes(b"nonsense")
+    (folder / "broken").mkdir()
+    (folder / "broken" / "config.json").write_text("{")
+    out = tmp_path_factory.mktemp("comparison")
+    collection, findings = compare([folder], out, growth=True, command="gaits compare <runs>")
+    return out, collection, findings
+
+
+def test_the_files(whole):
+    out, collection, _ = whole
+    assert len(pd.read_csv(out / "runs.csv")) == 45
+    for name in ("qd_score", "qd_score_auc", "coverage", "best", "runtime_hours"):
+        for suffix in ("csv", "md", "tex"):
+            assert (out / "tables" / f"{name}.{suffix}").stat().st_size > 0
+    for name in ("curves", "archives-qd_hopper", "archives-qd_walker", "histograms-qd_walker"):
+        assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (out / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+    assert (out / "figures" / "growth-qd_hopper.gif").read_bytes().startswith(b"GIF89a")
+    assert [name for name in collection.skipped if name.endswith("broken")]
+
+
+def test_the_answers(whole):
+    _, _, findings = whole
+    verdicts = {comparison.name: sentence for comparison, sentence in findings.verdicts.items()}
+    assert set(verdicts) == {"H1", "H2", "H3", "AUC"}
+    assert verdicts["H3"].startswith("H3 holds in every task")
+    assert verdicts["H1"].startswith("H1 holds in no task")
+    assert findings.anova["qd_score_normalized"].loc["interaction", "df"] == 2 * 4
+    assert findings.missing["robustness_normalized"] == [
+        "No run has a mean elite robustness. Get it with: gaits evaluate RUN..."
+    ]
+
+
+def test_the_report_stands_alone(whole):
+    out, _, _ = whole
+    page = (out / "report.html").read_text()
+    assert not re.search(r"""(src|href)=["'](?!data:|#)""", page)  # nothing is fetched
+    assert "<script" not in page
+    assert "gaits compare &lt;runs&gt;" in page
+    assert "gaits train qd_walker pga_me --evaluations 600 --seed 2 --grid 5 5 --hidden 4" in page
+    assert "paper 2,068,953.54" in page
+    assert "H3 holds in every task" in page
+    assert "broken" in page
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine (Debian: apt-get install chromium)")
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_report_in_chromium(whole, tmp_path, width):
+    """No console message, all pictures decoded, and nothing wider than the frame: windows have a least width."""
+    out, _, _ = whole
+    probe = (
+        "<script>onload = () => { const wide = document.documentElement.scrollWidth > innerWidth;"
+        "const broken = [...document.images].filter(image => !image.naturalWidth).length;"
+        "parent.postMessage(`${innerWidth} wide ${wide} broken ${broken} of ${document.images.length}`, '*'); }</script>"
+    )
+    (tmp_path / "report.html").write_text((out / "report.html").read_text().replace("</body>", probe + "</body>"))
+    page = tmp_path / "page.html"
+    page.write_text(
+        "<!doctype html><link rel=icon href=data:,><title></title><script>onmessage = e => document.title = e.data</script>"
+        f'<iframe src="report.html" style="border: 0; width: {width}px; height: 900px"></iframe>'
+    )
+    assert CHROMIUM is not None
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+    flags += [f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr", "--virtual-time-budget=5000"]
+    done = subprocess.run([CHROMIUM, *flags, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=120)
+    assert re.search(rf"<title>{width} wide false broken 0 of (\d\d?)</title>", done.stdout), done.stdout[:500]
+    assert "CONSOLE" not in done.stderr
+
+
+def test_too_few_runs_say_what_is_missing_and_show_the_rest(tmp_path):
+    make_runs(tmp_path / "runs", tasks=(HOPPER,), seeds=(1,), algorithms=["map_elites", "pga_me"])
+    _, findings = compare([tmp_path / "runs"], tmp_path / "out")
+    assert "qd_score_normalized" not in findings.anova
+    assert any("only one run" in sentence for sentence in findings.missing["qd_score_normalized"])
+    assert "PGA-MAP-Elites" in (tmp_path / "out" / "tables" / "qd_score.md").read_text()
+    assert (tmp_path / "out" / "report.html").exists()
+    assert findings.intervals["runs"].tolist() == [1, 1]
+
+
+def test_one_run(tmp_path):
+    make_runs(tmp_path / "runs", tasks=(WALKER,), seeds=(1,), algorithms=["map_elites"])
+    compare([tmp_path / "runs"], tmp_path / "out")
+    assert "has the highest mean QD score" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_nothing_to_compare(tmp_path):
+    with pytest.raises(ValueError, match="There is no run to compare"):
+        compare([tmp_path / "nowhere"], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_algorithms_beyond_the_papers_are_compared_pair_by_pair(tmp_path):
+    for seed in (1, 2):
+        for sigma in (0.01, 0.1, 0.5):
+            settings = {"sigma": sigma}
+            make_run(tmp_path / f"{sigma}-{seed}", HOPPER, "map_elites", seed, quality=sigma + 0.1, settings=settings)
+    collection = collect([tmp_path])
+    (found,) = comparisons(collection)
+    assert (found.name, len(found.pairs)) == ("All pairs", 3)
+    findings = find(collection)
+    assert isinstance(next(iter(findings.tests)), Comparison)
+    assert findings.verdicts == {}
+
+
+def test_a_hypothesis_without_all_its_algorithms_is_undecided(tmp_path):
+    make_runs(tmp_path, tasks=(HOPPER, WALKER), algorithms=["cma_mega_es", "me_es"])
+    findings = find(collect([tmp_path]))
+    (sentence,) = findings.verdicts.values()
+    assert sentence.startswith("H1 is undecided in every task")
+    assert "no test against PGA-MAP-Elites" in sentence
+
+
+# --- figures -------------------------------------------------------------------------------------------------------------
+
+
+def test_mean_and_standard_error():
+    curves = pd.DataFrame(
+        {"seed": [1, 1, 2, 2], "evaluations": [0, 100, 0, 100], "qd_score": [0.0, 10.0, 2.0, 20.0]},
+    )
+    x, mean, error = mean_and_error(curves, "qd_score")
+    assert (x[0], x[-1]) == (0, 100)
+    np.testing.assert_allclose([mean[0], mean[-1]], [1, 15])
+    np.testing.assert_allclose([error[0], error[-1]], [1, 5])  # sd √2·1 and √2·5, over √2
+
+
+def test_the_papers_algorithms_keep_their_colours():
+    looks = styles(["map_elites", "mine", "pga_me"])
+    assert looks["pga_me"] == ("#029E73", "^")
+    assert len(set(looks.values())) == 3
+
+
+def test_growth_of_nothing(tmp_path):
+    run = make_run(tmp_path / "run", HOPPER, "map_elites", iterations=1)
+    save_growth(run, tmp_path / "growth.gif")
+    assert (tmp_path / "growth.gif").read_bytes().startswith(b"GIF89a")
