@@ -20,7 +20,7 @@ BLOCK = 500
 """Critic steps per call."""
 
 if __name__ == "__main__":
-    seed, budget, name = (*sys.argv[1:4], *("1", "200000", "qd_hopper")[len(sys.argv) - 1 :])
+    seed, budget, name = (*sys.argv[1:4], *("1", "100000", "qd_hopper")[len(sys.argv) - 1 :])
     task = gaits.make_task(name)
     rng = np.random.default_rng(int(seed))
     td3 = TD3(

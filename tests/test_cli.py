@@ -51,6 +51,16 @@ def test_train_and_resume(tmp_path, capsys):
         (["train", "qd_hopper", "cma_mega"], "no exact gradients"),
         (["train", "qd_hopper", "map_elites", "--out", "/proc/run"], "Cannot write to /proc/run"),
         (["resume", "nowhere"], "nowhere is not a run"),
+        (["study"], "Give a study's TOML file or folder, or --preset paper"),
+        (["study", "--preset", "papr"], "Did you mean 'paper'"),
+        (["study", "nowhere.toml"], "There is no nowhere.toml"),
+        (["study", "--preset", "paper", "--seeds", "5..1"], "runs backwards"),
+        (["evaluate", "nowhere"], "nowhere is not a run"),
+        (["evaluate"], "Give at least one run's folder"),
+        (["compare", "nowhere"], "There is no run to compare"),
+        (["compare", "nowhere", "--min-objective", "low"], "--min-objective must be task, scan or a number; got 'low'"),
+        (["train", "qd_hopper", "pga_me", "--learner-cores", "0"], "learner_cores must be a whole number of at least 1"),
+        (["train", "lp_sphere", "pga_me"], "lp_sphere is a function"),
     ],
 )
 def test_mistakes_are_explained(args, message, capsys, tmp_path, monkeypatch):
@@ -58,6 +68,31 @@ def test_mistakes_are_explained(args, message, capsys, tmp_path, monkeypatch):
     assert cli.main(args) == 2
     assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_study_evaluate_and_compare(tmp_path, capsys):
+    """From nothing to a report, as the README says."""
+    plan = tmp_path / "small.toml"
+    plan.write_text(
+        "evaluations = 16\nseeds = [1, 2]\ntasks = ['qd_hopper']\nalgorithms = ['map_elites']\n"
+        "[settings.map_elites]\nbatch_size = 8\n[task.qd_hopper]\nhidden = [8]\nmax_steps = 50\ngrid = [64]\n"
+        "[[variant]]\nname = 'bold'\nalgorithm = 'map_elites'\nsettings = { sigma = 0.2 }\n"
+    )
+    folder, out = str(tmp_path / "study"), str(tmp_path / "comparison")
+    assert cli.main(["study", str(plan), "--out", folder, "--dry-run"]) == 0
+    assert "4 runs of 16 evaluations" in capsys.readouterr().out
+    assert cli.main(["study", str(plan), "--out", folder]) == 0
+    assert "4 runs in" in capsys.readouterr().out
+    assert cli.main(["study", folder, "--evaluations", "24"]) == 0
+    assert cli.main(["evaluate", folder, "--episodes", "2"]) == 0
+    assert capsys.readouterr().out.count("mean elite robustness") == 4
+    assert cli.main(["compare", folder, "--out", out]) == 0
+    printed = capsys.readouterr().out
+    assert "4 runs compared" in printed
+    assert "bold" in printed
+    page = (tmp_path / "comparison" / "report.html").read_text()
+    assert "--sigma 0.2 --name bold" in page
+    assert (tmp_path / "comparison" / "tables" / "corrected_qd_score.md").exists()
 
 
 def test_algorithms(capsys):

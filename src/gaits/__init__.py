@@ -12,8 +12,11 @@ from gaits.tasks import TASKS, Task, make_task
 
 if TYPE_CHECKING:
     from gaits.algorithms import ALGORITHMS
+    from gaits.analysis.compare import compare
+    from gaits.analysis.robustness import evaluate_run
     from gaits.evaluation import LocalEvaluator, Results, Transitions
     from gaits.runs import Run, load_archive, load_run
+    from gaits.study import load_study, run_study
     from gaits.training import resume, train
 
 __version__ = "0.1.0"
@@ -27,10 +30,14 @@ __all__ = [
     "Run",
     "Task",
     "Transitions",
+    "compare",
+    "evaluate_run",
     "load_archive",
     "load_run",
+    "load_study",
     "make_task",
     "resume",
+    "run_study",
     "train",
 ]
 
@@ -41,9 +48,13 @@ _LAZY = {
     "Results": "gaits.evaluation",
     "Run": "gaits.runs",
     "Transitions": "gaits.evaluation",
+    "compare": "gaits.analysis.compare",
+    "evaluate_run": "gaits.analysis.robustness",
     "load_archive": "gaits.runs",
     "load_run": "gaits.runs",
+    "load_study": "gaits.study",
     "resume": "gaits.training",
+    "run_study": "gaits.study",
     "train": "gaits.training",
 }
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -57,6 +59,14 @@ class Pace:
         return speed, (row["steps"] - steps) / elapsed, left
 
 
+def print_line(line: str) -> None:
+    """A line for a log, at once."""
+    try:
+        print(line, flush=True)
+    except BrokenPipeError:  # nobody listens any more (`| head`); the run goes on
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+
+
 class PlainWatcher:
     """One line every few seconds, for logs and pipes."""
 
@@ -71,18 +81,11 @@ class PlainWatcher:
         if not done and time.monotonic() - self._printed < self.every:
             return
         self._printed = time.monotonic()
-        self._print(
+        print_line(
             f"evaluations {row['evaluations']:,.0f}/{self.target:,} | QD score {row['qd_score']:,.0f} | "
             f"coverage {row['coverage']:.1%} | best {row['objective_max']:,.1f} | {speed:,.0f} evaluations/s | "
             f"{steps:,.0f} steps/s | {'done' if done else 'left ' + duration(left)}"
         )
-
-    @staticmethod
-    def _print(line: str) -> None:
-        try:
-            print(line, flush=True)
-        except BrokenPipeError:  # nobody listens any more (`| head`); the run goes on
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
     def close(self) -> None:
         pass
@@ -149,6 +152,26 @@ class TensorBoardWatcher:
     def close(self) -> None:
         if self._writer is not None:
             self._writer.close()
+
+
+@contextlib.contextmanager
+def make_counter(title: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how many of something are done, with the time left: a bar for a person, a line every few seconds for a log."""
+    began, printed = time.monotonic(), [time.monotonic()]
+    if sys.stdout.isatty():
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, transient=True) as bar:
+            task = bar.add_task(title, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+        return
+
+    def show(done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - printed[0] >= 5:
+            printed[0] = now
+            print_line(f"{title}: {done:,}/{total:,} | left {duration((now - began) * (total - done) / done)}")
+
+    yield show
 
 
 def make_watcher(title: str, evaluations: int) -> PlainWatcher | LiveWatcher:

@@ -51,6 +51,7 @@ def train(
     workers: int | None = None,
     learner_cores: int | None = None,
     out: str | Path | None = None,
+    name: str | None = None,
     callback: Callback | None = None,
     watchers: tuple[Watcher, ...] = (),
     checkpoint_iterations: int = 100,
@@ -67,6 +68,7 @@ def train(
         workers: Threads to play episodes on; default: one per core.
         learner_cores: Cores that critics train on while episodes run; default: all. Changes the speed only.
         out: Folder of the run; default: ``runs/TASK-ALGORITHM-seedSEED``.
+        name: What it is compared as; default: the algorithm, with those settings in which runs differ.
         callback: Called after every iteration with its metrics and the archive; returns True to stop.
         watchers: Shown every iteration; closed at the end.
         checkpoint_iterations, checkpoint_minutes: A checkpoint is written when either has passed.
@@ -79,6 +81,7 @@ def train(
             settings,
             seed=seed,
             evaluations=evaluations,
+            name=name,
             checkpoint_iterations=checkpoint_iterations,
             checkpoint_minutes=checkpoint_minutes,
         )
@@ -117,7 +120,7 @@ def resume(
             directory = RunDirectory(run.folder, config)
             directory.restore(search, previous)
             done = search.counters.evaluations
-            if evaluations is not None and evaluations < done:
+            if evaluations is not None and evaluations < min(done, run.config.evaluations):
                 raise ValueError(
                     f"{run.folder} has done {done:,} evaluations already; --evaluations {evaluations} is below that."
                 )
@@ -179,9 +182,15 @@ def _seed_key(seed: int) -> int:
     return low | high << 64
 
 
+_stops: list[threading.Event] = []
+
+
 @contextlib.contextmanager
 def stop_signals() -> Iterator[threading.Event]:
-    """An event set by the first Ctrl-C or SIGTERM. The second one raises KeyboardInterrupt at once."""
+    """An event set by the first Ctrl-C or SIGTERM. The second one raises KeyboardInterrupt at once.
+
+    They nest: a signal sets the events of all that are open, so that a study stops with its run.
+    """
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop
@@ -190,12 +199,15 @@ def stop_signals() -> Iterator[threading.Event]:
     def handle(number: int, frame: Any) -> None:
         if stop.is_set():
             raise KeyboardInterrupt
-        stop.set()
+        for event in _stops:
+            event.set()
         say("stopping: finishing this iteration, then saving. Once more to leave at once.")
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    _stops.append(stop)
     try:
         yield stop
     finally:
+        _stops.remove(stop)
         for number, handler in before.items():
             signal.signal(number, handler)

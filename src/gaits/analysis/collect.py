@@ -70,7 +70,7 @@ def collect(
         min_objective: Offset of the QD score: the task's, the lowest objective inserted in these runs ("scan"), or a number.
         unfinished: Also take runs that have not done all their evaluations.
     """
-    runs, metrics, skipped = _read(_expand(folders), unfinished)
+    runs, metrics, skipped = _read(expand(folders), unfinished)
     labels = Labels(list(runs.values()))
     offsets = _offsets(runs, labels, min_objective)
     ends = _ends(runs, metrics, labels, evaluations)
@@ -96,8 +96,8 @@ def collect(
     return Collection(final.reset_index(drop=True), joined, compared, skipped, notes, labels.titles)
 
 
-def _expand(folders: Iterable[str | Path]) -> list[Path]:
-    """Folders of runs become their runs; everything else stays, to be named if it is none."""
+def expand(folders: Iterable[str | Path]) -> list[Path]:
+    """Run folders; a folder of runs, such as a study's, stands for them. What is neither stays, to be named as such."""
     found: list[Path] = []
     for folder in map(Path, folders):
         inside = sorted(path.parent for path in folder.glob("*/config.json")) if folder.is_dir() else []
@@ -121,8 +121,10 @@ def _read(folders: list[Path], unfinished: bool) -> tuple[dict[str, Run], dict[s
         done = int(table["evaluations"].iloc[-1])
         if run.config.id in seen:
             skipped[folder] = f"it is the same run as {seen[run.config.id]}"
-        elif done < run.config.evaluations and not unfinished:
+        elif not unfinished and done < run.config.evaluations:
             skipped[folder] = f"it is unfinished, {done:,} of {run.config.evaluations:,} evaluations: gaits resume {folder}"
+        elif not unfinished and not run.finished:
+            skipped[folder] = f"its archive is older than its metrics, as after a kill: gaits resume {folder}"
         else:
             runs[folder], metrics[folder], seen[run.config.id] = run, table, folder
     return runs, metrics, skipped
@@ -146,13 +148,15 @@ class Labels:
     """Names for tasks and algorithms, which tell apart those that were run with different settings."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
-        self._algorithm = _varying([(run.config.algorithm, run.config.settings) for run in runs])
+        self._algorithm = _varying([(run.config.name or run.config.algorithm, run.config.settings) for run in runs])
         self._task = _varying([(run.config.task, run.config.task_fields) for run in runs])
         self._ids = {run.config.id: i for i, run in enumerate(runs)}
         rank = {name: i for i, name in enumerate([*TASKS, *ALGORITHMS])}
         names = {self.task(run): (run.config.task, run.task.title) for run in runs}
-        names |= {self.algorithm(run): (run.config.algorithm, ALGORITHMS[run.config.algorithm].title) for run in runs}
-        order = sorted(names, key=lambda label: (rank[names[label][0]], label))
+        for run in runs:
+            title = ALGORITHMS[run.config.algorithm].title
+            names[self.algorithm(run)] = (run.config.algorithm, title) if run.config.name is None else (run.config.name,) * 2
+        order = sorted(names, key=lambda label: (rank.get(names[label][0], len(rank)), label))
         self.titles = {label: label.replace(*names[label], 1) for label in order}
 
     def algorithm(self, run: Run) -> str:

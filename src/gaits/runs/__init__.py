@@ -63,8 +63,20 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        metrics = self.metrics
-        return len(metrics) > 0 and int(metrics["evaluations"].iloc[-1]) >= self.config.evaluations
+        """Whether all evaluations are done, and saved."""
+        return self.has(self.config.evaluations)
+
+    def has(self, evaluations: int) -> bool:
+        """Whether the archive on disk has had so many evaluations.
+
+        Metrics alone do not tell: they are written every iteration, archive and history only with checkpoints, so a run
+        that was killed in between has metrics to the end and an older archive.
+        """
+        table = self.metrics
+        if table.empty or table["evaluations"].iloc[-1] < evaluations or not (self.folder / "archive.npz").exists():
+            return False
+        saved = history.last_iteration(self.folder / "history.npz")
+        return bool((table.loc[table["iteration"] == saved, "evaluations"] >= evaluations).any())
 
     def archive_at(self, iteration: int) -> GridArchive:
         """The archive as it was after an iteration: objectives and measures, without solutions."""

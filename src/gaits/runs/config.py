@@ -9,6 +9,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import shlex
 import subprocess
 import uuid
 from dataclasses import dataclass, field
@@ -48,6 +49,8 @@ class Config:
     settings: dict[str, Any]
     checkpoint_iterations: int = 100
     checkpoint_minutes: float = 5.0
+    name: str | None = None
+    """What the run is compared as, if not its algorithm."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     created: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
     versions: dict[str, str] = field(default_factory=lambda: package_versions())
@@ -59,6 +62,8 @@ class Config:
         for name, low in (("seed", 0), ("evaluations", 1), ("checkpoint_iterations", 1)):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), low))
         positive(self, "checkpoint_minutes")
+        if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
+            raise ValueError(f"name must be some text; got {self.name!r}.")
         for name in ("task_fields", "settings", "versions"):
             if not isinstance(getattr(self, name), dict):
                 raise ValueError(f"{name} must be a table; got {getattr(self, name)!r}.")
@@ -82,6 +87,8 @@ class Config:
                 words.append(f"--{option}" if value else f"--no-{option}")
             else:
                 words.append(f"--{option} {' '.join(map(str, value)) if isinstance(value, (list, tuple)) else value}")
+        if self.name is not None:
+            words.append(f"--name {shlex.quote(self.name)}")
         return " ".join(words)
 
     def save(self, folder: Path) -> None:

@@ -57,6 +57,15 @@ def load(path: Path) -> dict[str, np.ndarray]:
         raise ValueError(f"{path} is not a readable history ({error}).") from None
 
 
+def last_iteration(path: Path) -> int:
+    """The last iteration in a history, without reading the rest of it; -1 if it is missing or damaged."""
+    try:
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
+            return int(file["iteration"].max(initial=0))
+    except Exception:  # zip, npy and shape errors come in a dozen types
+        return -1
+
+
 def elites_at(history: dict[str, np.ndarray], iteration: int) -> np.ndarray:
     """Rows of the insertions that hold a cell after this iteration: the last accepted one of each cell."""
     rows = np.flatnonzero((history["iteration"] <= iteration) & (history["status"] != NOT_ADDED))

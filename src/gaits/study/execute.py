@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from gaits import training
 from gaits.runs import Run, load_run
 from gaits.runs.config import TASK_FIELDS, Config
@@ -83,7 +81,7 @@ def _execute(
     found = load_run(place) if (place / "config.json").exists() else None
     if found and (others := differences(run, found.config)):
         return Outcome(run, "refused", f"{place} holds another run: {'; '.join(others)}. Move it, or change the study.")
-    if found and is_complete(found, run.evaluations):
+    if found and _has(found, run.evaluations):
         return Outcome(run, "skipped", f"it has {run.evaluations:,} evaluations already")
     if overview is not None:
         overview.start(run)
@@ -95,7 +93,14 @@ def _execute(
     }
     if found is None:
         ended = training.train(
-            run.task, run.algorithm, evaluations=run.evaluations, seed=run.seed, out=place, **common, **run.settings
+            run.task,
+            run.algorithm,
+            evaluations=run.evaluations,
+            seed=run.seed,
+            out=place,
+            name=None if run.variant.name == run.algorithm else run.variant.name,
+            **common,
+            **run.settings,
         )
     else:
         ended = training.resume(place, evaluations=_new_total(run, found), **common)
@@ -133,21 +138,11 @@ def progress(run: Run) -> pd.DataFrame:
         return pd.DataFrame(columns=names)
 
 
-def is_complete(run: Run, evaluations: int) -> bool:
-    """Whether the archive on disk has had so many evaluations.
-
-    Metrics alone do not tell: they are written every iteration, archive and history only with checkpoints, so a run that
-    was killed in between has metrics to the end and an older archive.
-    """
-    table = progress(run)
-    if table.empty or table["evaluations"].iloc[-1] < evaluations or not (run.folder / "archive.npz").exists():
-        return False
+def _has(run: Run, evaluations: int) -> bool:
     try:
-        with open(run.folder / "history.npz", "rb") as raw, np.load(raw, allow_pickle=False) as history:
-            saved = int(history["iteration"].max(initial=0))
-    except Exception:  # missing or damaged in one of many ways: resuming writes it again
+        return run.has(evaluations)
+    except (ValueError, KeyError, TypeError):  # unreadable metrics: resuming writes them again
         return False
-    return bool((table.loc[table["iteration"] == saved, "evaluations"] >= evaluations).any())
 
 
 def _new_total(run: PlannedRun, found: Run) -> int | None:

@@ -13,7 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from gaits.progress import PlainWatcher, duration
+from gaits.progress import duration, print_line
 from gaits.study.execute import Outcome
 from gaits.study.plan import PlannedRun, Study, Variant
 from gaits.tasks import Task
@@ -127,7 +127,7 @@ def describe(row: dict[str, float]) -> str:
 class PlainOverview(Overview):
     """A line when a run starts and when it ends, and now and then in between; for logs and pipes."""
 
-    def __init__(self, study: Study, every: float = 30.0, print_line: Callable[[str], None] = PlainWatcher._print) -> None:
+    def __init__(self, study: Study, every: float = 30.0, print_line: Callable[[str], None] = print_line) -> None:
         super().__init__(study)
         self.every, self._print = every, print_line
         self._printed = time.monotonic()
