@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-ARGUMENTS = {"01_evaluate.py": ["4"], "02_train.py": ["400", "run"], "03_own_gradients.py": ["3"]}
+ARGUMENTS = {
+    "01_evaluate.py": ["4"],
+    "02_train.py": ["400", "run"],
+    "03_own_gradients.py": ["3"],
+    "04_compare.py": ["200", "study"],
+}
 
 
 def test_none_is_forgotten():

@@ -12,7 +12,7 @@ from __future__ import annotations
 from gaits.study.execute import Outcome, execute
 from gaits.study.overview import LiveOverview, Overview, PlainOverview, make_overview
 from gaits.study.plan import PlannedRun, Study, Variant, parse_seeds
-from gaits.study.read import PRESETS, load_study, preset
+from gaits.study.read import PRESETS, load_study, make_study, preset
 from gaits.study.run import StudyReport, run_study
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "execute",
     "load_study",
     "make_overview",
+    "make_study",
     "parse_seeds",
     "preset",
     "run_study",
