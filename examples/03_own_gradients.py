@@ -35,7 +35,7 @@ iterations = int(sys.argv[1]) if len(sys.argv) > 1 else 300
 task = linear_projection("sphere", dim=20, cells=20)
 source = FiniteDifferences()
 settings = CmaMegaSettings(batch_size=37, sigma0=5.0)
-algorithm = CmaMega(task, settings, spawn_ints(np.random.SeedSequence(1), 3), objective=source, measures=source, branches=36)
+algorithm = CmaMega(task, settings, spawn_ints(np.random.SeedSequence(1), 3), objective=source, measures=source)
 with make_evaluator(task) as evaluator:
     search = Search(algorithm, evaluator, seed_key=1)
     for _ in range(iterations):

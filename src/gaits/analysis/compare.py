@@ -22,6 +22,11 @@ TESTED = {
     "robustness_normalized": "mean elite robustness",
 }
 """Values that are tested, and their names in sentences."""
+CLAIMS = {
+    "AUC": "The paper's finding that PGA-MAP-Elites is more efficient (QD score AUC)",
+    "robustness": "The paper's finding that MAP-Elites is less robust",
+}
+"""What the paper's comparisons without a number are about."""
 Welch = bool | Literal["auto"]
 
 
@@ -53,7 +58,7 @@ def find(collection: Collection, welch: Welch = "auto") -> Findings:
                 anova[value] = statistics.two_way_anova(frame, value)
         else:
             missing[value] = [f"No run has a {TESTED[value]}. Get it with: gaits evaluate RUN..."]
-    titles = {name: entry.title for name, entry in ALGORITHMS.items()} | collection.titles | TESTED
+    titles = {name: entry.title for name, entry in ALGORITHMS.items()} | collection.titles | TESTED | CLAIMS
     tests, verdicts = {}, {}
     for comparison in comparisons(collection):
         if not frame[comparison.value].notna().any():

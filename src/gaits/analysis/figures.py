@@ -60,7 +60,7 @@ def draw_archive(ax: Axes, grid: np.ndarray, task: Task, vmin: float | None = No
 
 
 def _axis_label(names: tuple[str, ...]) -> str:
-    return f"{names[0]} (inside each block: {', '.join(names[1:])})" if len(names) > 1 else names[0]
+    return f"{names[0]}\n(in each block: {', '.join(names[1:])})" if len(names) > 1 else names[0]
 
 
 def save_archive_figure(archive: GridArchive, task: Task, path: Path, title: str = "") -> None:

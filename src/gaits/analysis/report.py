@@ -77,8 +77,9 @@ def _answers(collection: Collection, findings: Findings) -> str:
 
 
 def _tables(collection: Collection) -> str:
+    measured = collection.final.notna().any()
     shown = {name: metric for name, metric in (tables.METRICS | tables.CORRECTED).items() if name != "qd_score"}
-    parts = [_metric(collection, name, metric) for name, metric in shown.items()]
+    parts = [_metric(collection, name, metric) for name, metric in shown.items() if measured[name]]
     counts = tables.trials(collection)
     header = ["trials", *(collection.titles[task] for task in collection.tasks())]
     rows = [
@@ -86,14 +87,13 @@ def _tables(collection: Collection) -> str:
         for name, values in zip(collection.algorithms(), counts.values, strict=True)
     ]
     parts.append("<h3>Trials behind each number</h3>" + _table(header, rows))
-    return '<div class="grid">' + "".join(f"<div>{part}</div>" for part in parts) + "</div>"
+    evaluate = "" if measured["robustness"] else "<p>Robustness is not measured yet: <code>gaits evaluate RUN...</code></p>"
+    return '<div class="grid">' + "".join(f"<div>{part}</div>" for part in parts) + f"</div>{evaluate}"
 
 
 def _metric(collection: Collection, name: str, metric: tables.Metric) -> str:
     """A metric's table; below each number the paper's, where it has one."""
     table, paper = tables.means(collection, name), tables.paper(collection, name)
-    if table.isna().all(axis=None):
-        return f"<h3>{escape(metric.title)}</h3><p>Not measured: <code>gaits evaluate RUN...</code> does it.</p>"
     text = tables.printed(table, collection, metric)
     beside = tables.printed(paper, collection, metric) if paper is not None else None
     rows = []
@@ -104,10 +104,7 @@ def _metric(collection: Collection, name: str, metric: tables.Metric) -> str:
             theirs = beside.rows[i][1][j][0] if beside is not None else "–"
             cells.append(cell if theirs == "–" else f'{cell}<span class="paper">paper {theirs}</span>')
         rows.append(cells)
-    note = (
-        "<p><small>Small: the paper, mean of 5 trials after 1,000,000 evaluations.</small></p>" if beside is not None else ""
-    )
-    return f"<h3>{escape(metric.title)}</h3>{_table(['', *text.header], rows, escaped=True)}{note}"
+    return f"<h3>{escape(metric.title)}</h3>{_table(['', *text.header], rows, escaped=True)}"
 
 
 def _statistics(collection: Collection, findings: Findings) -> str:
