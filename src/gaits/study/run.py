@@ -63,7 +63,7 @@ class StudyReport:
         elif self.failed:
             lines.append(f"Once the reason is gone, the same command tries them again: {again}")
         if self.having("done", "skipped"):
-            lines.append(f"Compare the runs with:\n  gaits compare {shlex.quote(str(self.folder))}/*/")
+            lines.append(f"Compare the runs with:\n  gaits compare {shlex.quote(str(self.folder))}")
         return "\n".join(lines)
 
 
