@@ -166,23 +166,34 @@ def evaluate(
     from gaits.analysis.collect import expand
     from gaits.analysis.robustness import evaluate_run
     from gaits.archives import summary
+    from gaits.console import say
     from gaits.progress import make_counter
     from gaits.runs import load_run
 
     found_runs = [load_run(folder) for folder in expand(runs)]  # all of them first: a typo should not cost an hour
     if not found_runs:
         raise ValueError("Give at least one run's folder.")
+    failed = 0
     for run in found_runs:
         folder = run.folder
-        with make_counter(f"{folder.name}: elites played again") as progress:
-            found = evaluate_run(run, episodes, seed, workers, progress)
+        try:
+            with make_counter(f"{folder.name}: elites played again") as progress:
+                found = evaluate_run(run, episodes, seed, workers, progress)
+        except ValueError as error:
+            if len(found_runs) == 1:
+                raise
+            say(f"left out {folder}: {error}")
+            failed += 1
+            continue
         before = summary(run.archive, run.task.objective_range[0])
         after = summary(found.corrected(run.task), run.task.objective_range[0])
         print(f"{folder}: mean elite robustness {found.robustness:,.2f} over {episodes} episodes")
         for name, title in (("qd_score", "QD score"), ("coverage", "coverage"), ("objective_max", "best")):
             form = ".1%" if name == "coverage" else ",.1f"
             print(f"  {title}: {before[name]:{form}}, corrected {after[name]:{form}}")
-    print(f"Compare runs with:\n  gaits compare {' '.join(map(str, runs))}")
+    print(f"Compare runs with:\n  gaits compare {shlex.join(map(str, runs))}")
+    if failed:
+        raise ValueError(f"{failed} of {len(found_runs)} runs were left out; see above.")
 
 
 def compare(
@@ -239,7 +250,8 @@ def compare(
     print()
     for sentence in findings.verdicts.values():
         print(sentence)
-    print(f"{len(collection.final)} runs compared. Everything is in {out}. Open {out / 'report.html'}")
+    n = len(collection.final)
+    print(f"{n} run{'s' * (n != 1)} compared. Everything is in {out}. Open {out / 'report.html'}")
 
 
 def make_train(settings_type: type) -> Callable[..., None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -27,7 +27,8 @@ def start_jax() -> None:
     before = os.environ.get("NPROC")
     os.environ["NPROC"] = str(POOL_THREADS)  # the only way XLA offers
     try:
-        jax.devices("cpu")
+        with contextlib.suppress(RuntimeError, AssertionError):  # no CPU among JAX_PLATFORMS: then there is no pool either
+            jax.devices("cpu")
     finally:
         if before is None:
             del os.environ["NPROC"]
@@ -40,12 +41,19 @@ def find_device(name: Device) -> jax.Device:
     import jax
 
     start_jax()
+    try:
+        everything = jax.devices()
+    except (RuntimeError, AssertionError) as error:
+        asked = os.environ.get("JAX_PLATFORMS", "")
+        raise ValueError(
+            f"JAX finds no device with JAX_PLATFORMS={asked!r} ({error}). Unset it, or set it to cpu."
+        ) from None
     if name == "auto":
-        return jax.devices()[0]
+        return everything[0]
     try:
         return jax.devices(name)[0]
-    except RuntimeError:
-        found = ", ".join(sorted({device.platform for device in jax.devices()}))
+    except (RuntimeError, AssertionError):
+        found = ", ".join(sorted({device.platform for device in everything}))
         raise ValueError(
             f"device {name!r} was asked for, and JAX finds only: {found}. "
             "Install JAX for your GPU (pip install 'jax[cuda12]'), or use --device auto."
@@ -61,15 +69,22 @@ def on_cores(n: int | None) -> Iterator[None]:
     everywhere = os.sched_getaffinity(0)
     some = sorted(everywhere)[-n:]
     threads = [0, *_pool_threads()]
-    for thread in threads:
-        os.sched_setaffinity(thread, some)
+    _keep_to(threads, some)
     try:
         yield
     finally:
-        for thread in threads:
-            os.sched_setaffinity(thread, everywhere)
+        _keep_to(threads, everywhere)
+
+
+def _keep_to(threads: list[int], cores: Iterable[int]) -> None:
+    for thread in threads:
+        with contextlib.suppress(OSError):  # it may have ended
+            os.sched_setaffinity(thread, cores)
 
 
 def _pool_threads() -> list[int]:
-    tasks = Path("/proc/self/task").iterdir()
-    return [int(task.name) for task in tasks if "XLAEigen" in (task / "comm").read_text()]
+    found = []
+    for task in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):
+            found += [int(task.name)] if "XLAEigen" in (task / "comm").read_text() else []
+    return found

@@ -51,9 +51,49 @@ def test_other_offsets(tmp_path):
 def test_a_shorter_comparison(tmp_path):
     run = make_run(tmp_path / "run", HOPPER, "map_elites", iterations=2, batch=100)
     write_metrics(run, [(100, 2, -30.0, 20.0), (200, 5, 600.0, 400.0)])
-    row = collect([run.folder], evaluations=150).final.iloc[0]
+    row = collect([run.folder], evaluations=100).final.iloc[0]
     assert (row["evaluations"], row["qd_score"], row["runtime_hours"]) == (100, 170, 0.5)
-    assert "first iteration ends after" in collect([run.folder], evaluations=50).skipped[str(run.folder)]
+    assert collect([run.folder], evaluations=150).final["evaluations"].iloc[0] == 200  # the iteration that gets there
+    assert "it has only 200 evaluations" in collect([run.folder], evaluations=201).skipped[str(run.folder)]
+    for bad in (0, -3):
+        with pytest.raises(ValueError, match="evaluations must be a whole number of at least 1"):
+            collect([run.folder], evaluations=bad)
+    with pytest.raises(ValueError, match="finite number"):
+        collect([run.folder], min_objective=float("nan"))
+
+
+def test_a_last_iteration_beyond_the_budget_is_not_cut_off(tmp_path):
+    make_run(tmp_path / "a", HOPPER, "map_elites", iterations=4, batch=100)
+    b = make_run(tmp_path / "b", HOPPER, "cma_mega_es", iterations=3, batch=150)
+    text = (b.folder / "config.json").read_text().replace('"evaluations": 450', '"evaluations": 400')
+    (b.folder / "config.json").write_text(text)
+    collection = collect([tmp_path])
+    assert collection.final["evaluations"].tolist() == [450, 400]
+    assert collection.notes == [note for note in collection.notes if note.startswith("Not as in the paper")]
+
+
+def test_the_same_seed_twice_is_one_trial(tmp_path):
+    make_run(tmp_path / "a", HOPPER, "map_elites", seed=1)
+    make_run(tmp_path / "b", HOPPER, "map_elites", seed=1)
+    collection = collect([tmp_path])
+    assert len(collection.final) == 1
+    assert "it is the same trial as" in collection.skipped[str(tmp_path / "b")]
+
+
+def test_folders_of_studies_and_runs(tmp_path):
+    make_run(tmp_path / "alone", HOPPER, "map_elites", seed=1)
+    make_run(tmp_path / "study" / "a", HOPPER, "map_elites", seed=2)
+    (tmp_path / "study" / "study.json").write_text("{}")
+    assert collect([tmp_path]).final["seed"].tolist() == [1, 2]
+
+
+def test_a_run_without_history_is_left_out_of_a_scan(tmp_path):
+    make_run(tmp_path / "a", HOPPER, "map_elites", seed=1)
+    b = make_run(tmp_path / "b", HOPPER, "map_elites", seed=2)
+    (b.folder / "history.npz").unlink()
+    collection = collect([tmp_path], unfinished=True, min_objective="scan")
+    assert collection.final["seed"].tolist() == [1]
+    assert "not a readable history" in collection.skipped[str(b.folder)]
 
 
 def test_runs_of_different_lengths_are_compared_where_the_shortest_ends(tmp_path):
@@ -61,7 +101,7 @@ def test_runs_of_different_lengths_are_compared_where_the_shortest_ends(tmp_path
     make_run(tmp_path / "b", HOPPER, "pga_me", iterations=9)
     collection = collect([tmp_path])
     assert collection.final["evaluations"].tolist() == [400, 400]
-    assert "compared where the shortest ends, after 400" in collection.notes[0]
+    assert "compared where the shortest ends, after 400" in collection.notes[-1]
 
 
 def test_the_order_is_the_papers(tmp_path):
@@ -185,6 +225,19 @@ def test_the_papers_own_numbers(two_by_two):
     assert paper_numbers.means("qd_score").at["pga_me", "qd_hopper"] == 2068953.54
     assert paper_numbers.means("qd_score_auc").at["me_es", "qd_walker"] == 0.07e12
     assert set(paper_numbers.means("runtime_hours")) == {"qd_ant", "qd_half_cheetah", "qd_hopper", "qd_walker"}
-    shown = tables.paper(two_by_two, "robustness")
+    assert tables.paper(two_by_two, "robustness") is None  # these tasks have other grids than the paper's
+    assert "Not as in the paper, QD Walker: grid = 3x3, hidden = 4." in two_by_two.notes
+
+
+def test_the_papers_numbers_beside_the_papers_tasks(tmp_path):
+    make_run(tmp_path / "a", gaits.make_task("qd_walker"), "me_es", solution_dim=1)
+    make_run(tmp_path / "b", gaits.make_task("qd_walker"), "map_elites", solution_dim=1, settings={"sigma": 0.1})
+    shown = tables.paper(collect([tmp_path]), "robustness")
     assert shown.at["me_es", "qd_walker"] == 2.05
-    assert tables.paper(two_by_two, "corrected_best") is None
+    assert np.isnan(shown.at["map_elites", "qd_walker"])
+    assert tables.paper(collect([tmp_path]), "corrected_best") is None
+
+
+def test_titles_are_escaped():
+    assert tables.escape_latex("a_b {$x^2$}") == "a\\_b \\{\\$x\\textasciicircum{}2\\$\\}"
+    assert tables.escape_markdown("a|<b>") == "a\\|&lt;b>"

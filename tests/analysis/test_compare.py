@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 import gaits
 from gaits.analysis.collect import collect
 from gaits.analysis.compare import compare, comparisons, find
-from gaits.analysis.comparison import mean_and_error, save_growth, styles
+from gaits.analysis.comparison import mean_and_error, median_grids, save_growth, styles
 from gaits.analysis.statistics import Comparison
 from gaits.bench.synthetic import make_run
 
@@ -75,7 +76,6 @@ def test_the_report_stands_alone(whole):
     assert "<script" not in page
     assert "gaits compare &lt;runs&gt;" in page
     assert "gaits train qd_walker pga_me --evaluations 600 --seed 2 --grid 5 5 --hidden 4" in page
-    assert "paper 2,068,953.54" in page
     assert "H3 holds in every task" in page
     assert "broken" in page
 
@@ -112,6 +112,41 @@ def test_too_few_runs_say_what_is_missing_and_show_the_rest(tmp_path):
     assert "PGA-MAP-Elites" in (tmp_path / "out" / "tables" / "qd_score.md").read_text()
     assert (tmp_path / "out" / "report.html").exists()
     assert findings.intervals["runs"].tolist() == [1, 1]
+
+
+def test_nothing_of_an_earlier_comparison_is_left(tmp_path):
+    make_runs(tmp_path / "runs", tasks=(HOPPER, WALKER), seeds=(1, 2), algorithms=["map_elites", "me_es"])
+    compare([tmp_path / "runs"], tmp_path / "out", growth=True)
+    (tmp_path / "out" / "figures" / "mine.png").touch()
+    compare([tmp_path / "runs" / "qd_hopper-map_elites-1"], tmp_path / "out")
+    assert {path.stem for path in (tmp_path / "out" / "figures").iterdir()} == {
+        *("curves", "archives-qd_hopper", "histograms-qd_hopper", "mine")
+    }
+    assert not list((tmp_path / "out" / "statistics").glob("anova*"))
+
+
+def test_pictures_are_of_the_moment_that_is_compared(tmp_path):
+    run = make_run(tmp_path / "run", WALKER, "map_elites", iterations=6)
+    early = collect([run.folder], evaluations=100)
+    (grid,) = [grid for _, grid in median_grids(early, "qd_walker").values()]
+    assert np.nansum(grid) == pytest.approx(run.metrics["objective_sum"].iloc[0])
+
+
+def test_names_with_odd_letters(tmp_path):
+    for seed, name in enumerate((r"$\frac{$ <b>&_%|", "plain")):
+        run = make_run(tmp_path / str(seed), HOPPER, "map_elites", seed)
+        config = json.loads((run.folder / "config.json").read_text())
+        (run.folder / "config.json").write_text(json.dumps(config | {"name": name}))
+    compare([tmp_path], tmp_path / "out")
+    assert "&lt;b&gt;" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("out", ["file", "/proc/here"])
+def test_an_out_that_cannot_be_written(tmp_path, out):
+    make_runs(tmp_path / "runs", tasks=(HOPPER,), seeds=(1,), algorithms=["map_elites"])
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="Cannot write to"):
+        compare([tmp_path / "runs"], tmp_path / out)
 
 
 def test_one_run(tmp_path):
@@ -152,7 +187,7 @@ def test_a_hypothesis_without_all_its_algorithms_is_undecided(tmp_path):
 
 def test_mean_and_standard_error():
     curves = pd.DataFrame(
-        {"seed": [1, 1, 2, 2], "evaluations": [0, 100, 0, 100], "qd_score": [0.0, 10.0, 2.0, 20.0]},
+        {"run": ["a", "a", "b", "b"], "evaluations": [0, 100, 0, 100], "qd_score": [0.0, 10.0, 2.0, 20.0]},
     )
     x, mean, error = mean_and_error(curves, "qd_score")
     assert (x[0], x[-1]) == (0, 100)

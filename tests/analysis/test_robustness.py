@@ -70,7 +70,38 @@ def test_it_is_saved_beside_the_run_and_compared(tmp_path):
     assert row["corrected_coverage"] == summary["corrected"]["coverage"]
     assert row["corrected_qd_score"] == pytest.approx(summary["corrected"]["qd_score"])
     gaits.resume(run.folder, evaluations=64)
-    assert np.isnan(collect([run.folder]).final["robustness"].iloc[0])  # it was of a younger archive
+    later = collect([run.folder])
+    assert np.isnan(later.final["robustness"].iloc[0])  # it was of a younger archive
+    assert any("its robustness is left out" in note for note in later.notes)
+
+
+def test_what_was_evaluated_is_not_played_again(tmp_path, monkeypatch):
+    run = gaits.train(small_task(), "map_elites", evaluations=16, out=tmp_path / "run", batch_size=16)
+    first = evaluate_run(run, episodes=2)
+    monkeypatch.setattr("gaits.analysis.robustness.make_evaluator", None)
+    np.testing.assert_array_equal(evaluate_run(run, episodes=2).objective, first.objective)
+
+
+def test_an_archive_older_than_its_metrics(tmp_path):
+    """As after kill -9: the evaluation is of the archive, not of the last row of metrics."""
+    run = gaits.train(small_task(), "map_elites", evaluations=32, out=tmp_path / "run", batch_size=16)
+    path = run.folder / "metrics.csv"
+    last = path.read_text().splitlines()[-1]
+    path.write_text(path.read_text() + last.replace("2,32,", "3,48,", 1) + "\n")
+    assert evaluate_run(run, episodes=1).evaluations == 32
+
+
+def test_a_function_has_no_luck(tmp_path):
+    run = gaits.train("lp_sphere", "map_elites", evaluations=16, out=tmp_path / "run", batch_size=16)
+    with pytest.raises(ValueError, match="there is no luck to measure"):
+        evaluate_run(run)
+
+
+def test_no_metrics(tmp_path):
+    run = gaits.train(small_task(), "map_elites", evaluations=16, out=tmp_path / "run", batch_size=16)
+    (run.folder / "metrics.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="has no iteration and no evaluations and no seconds"):
+        evaluate_run(run)
 
 
 def test_a_damaged_evaluation_is_named_and_the_run_still_compared(tmp_path):
@@ -80,7 +111,7 @@ def test_a_damaged_evaluation_is_named_and_the_run_still_compared(tmp_path):
         load_evaluation(run.folder)
     collection = collect([run.folder])
     assert len(collection.final) == 1
-    assert list(collection.skipped) == [f"{run.folder}/evaluation.npz"]
+    assert any("Make it again: gaits evaluate" in note for note in collection.notes)
 
 
 @pytest.mark.parametrize("episodes", [0, -1, 1.5, True])

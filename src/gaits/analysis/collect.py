@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,10 @@ import pandas as pd
 
 from gaits.algorithms import ALGORITHMS
 from gaits.analysis.robustness import load_evaluation
-from gaits.archives import NOT_ADDED
 from gaits.runs import Run, load_run
-from gaits.tasks import TASKS, Task
+from gaits.runs.history import lowest_inserted
+from gaits.settings import whole_number
+from gaits.tasks import TASKS
 
 MinObjective = Literal["task", "scan"] | float
 CURVES = ("qd_score", "coverage", "best")
@@ -31,7 +33,7 @@ class Collection:
     """A row per run: task, algorithm, seed, evaluations, qd_score, qd_score_auc, coverage, best, robustness, runtime_hours,
     the corrected ones, the normalized ones, and the run's folder."""
     curves: pd.DataFrame
-    """A row per run and iteration: task, algorithm, seed, evaluations, qd_score, coverage, best."""
+    """A row per run and iteration: task, algorithm, seed, run, evaluations, qd_score, coverage, best."""
     runs: dict[str, Run]
     """By folder."""
     skipped: dict[str, str]
@@ -40,6 +42,8 @@ class Collection:
     """What a reader must know about the comparison."""
     titles: dict[str, str]
     """How tasks and algorithms are called in print, in the order in which they are shown."""
+    changed: dict[str, str]
+    """Tasks and algorithms that are not the paper's, and in what."""
 
     def tasks(self) -> list[str]:
         present = set(self.final["task"])
@@ -70,42 +74,50 @@ def collect(
         min_objective: Offset of the QD score: the task's, the lowest objective inserted in these runs ("scan"), or a number.
         unfinished: Also take runs that have not done all their evaluations.
     """
-    runs, metrics, skipped = _read(expand(folders), unfinished)
+    if evaluations is not None:
+        whole_number("evaluations", evaluations, 1)
+    if not isinstance(min_objective, str) and not math.isfinite(min_objective):
+        raise ValueError(f"min_objective must be task, scan or a finite number; got {min_objective}.")
+    runs, metrics, skipped = _read(expand(folders), unfinished, evaluations)
     labels = Labels(list(runs.values()))
-    offsets = _offsets(runs, labels, min_objective)
+    runs = _without_repeats(runs, labels, skipped)
+    offsets = _offsets(runs, labels, min_objective, skipped)
     ends = _ends(runs, metrics, labels, evaluations)
+    notes = _notes(runs, metrics, labels, ends, evaluations)
     rows, curves = [], []
     for folder, run in runs.items():
-        task, algorithm = labels.task(run), labels.algorithm(run)
-        names: dict[str, Any] = {"task": task, "algorithm": algorithm, "seed": run.config.seed}
-        table = metrics[folder]
-        table = table[table["evaluations"] <= ends[task]]
-        if table.empty:
-            skipped[folder] = f"its first iteration ends after the {ends[task]:,} evaluations that are compared"
-            continue
+        task = labels.task(run)
+        names: dict[str, Any] = {"task": task, "algorithm": labels.algorithm(run), "seed": run.config.seed, "run": folder}
+        table = _until(metrics[folder], ends[task])
         curve = _curve(table, offsets[task])
         curves.append(curve.assign(**names))
-        rows.append({**names, **_final(run, table, curve, offsets[task], skipped, folder), "run": folder})
-    notes = _notes(runs, metrics, labels, ends, evaluations)
-    compared = {row["run"]: runs[row["run"]] for row in rows}
+        rows.append({**names, **_final(run, table, curve, offsets[task]), **_robustness(run, table, offsets[task], notes)})
     final = pd.DataFrame(rows, columns=None if rows else ["task", "algorithm", "seed", "run", "qd_score"])
+    if rows and final["episodes"].nunique() > 1:
+        notes.append("Robustness was measured with different numbers of episodes; see runs.csv.")
     keys = ["task", "algorithm", "seed"]
     place = {label: i for i, label in enumerate(labels.titles)}
     final = final.sort_values(keys, key=lambda column: column if column.name == "seed" else column.map(place))
     joined = pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=[*keys, "evaluations", *CURVES])
-    return Collection(final.reset_index(drop=True), joined, compared, skipped, notes, labels.titles)
+    return Collection(
+        final.reset_index(drop=True), joined, runs, skipped, list(dict.fromkeys(notes)), labels.titles, labels.changed
+    )
 
 
 def expand(folders: Iterable[str | Path]) -> list[Path]:
-    """Run folders; a folder of runs, such as a study's, stands for them. What is neither stays, to be named as such."""
+    """Run folders; a folder of runs and studies stands for all of them. What is neither stays, to be named as such."""
     found: list[Path] = []
     for folder in map(Path, folders):
-        inside = sorted(path.parent for path in folder.glob("*/config.json")) if folder.is_dir() else []
+        inside = sorted(path.parent for path in folder.glob("*/config.json"))
+        for study in sorted(folder.glob("*/study.json")):
+            inside += sorted(path.parent for path in study.parent.glob("*/config.json"))
         found += [folder] if (folder / "config.json").exists() or not inside else inside
     return list(dict.fromkeys(found))
 
 
-def _read(folders: list[Path], unfinished: bool) -> tuple[dict[str, Run], dict[str, pd.DataFrame], dict[str, str]]:
+def _read(
+    folders: list[Path], unfinished: bool, evaluations: int | None
+) -> tuple[dict[str, Run], dict[str, pd.DataFrame], dict[str, str]]:
     runs: dict[str, Run] = {}
     metrics: dict[str, pd.DataFrame] = {}
     skipped: dict[str, str] = {}
@@ -123,8 +135,10 @@ def _read(folders: list[Path], unfinished: bool) -> tuple[dict[str, Run], dict[s
             skipped[folder] = f"it is the same run as {seen[run.config.id]}"
         elif not unfinished and done < run.config.evaluations:
             skipped[folder] = f"it is unfinished, {done:,} of {run.config.evaluations:,} evaluations: gaits resume {folder}"
+        elif evaluations is not None and done < evaluations:
+            skipped[folder] = f"it has only {done:,} evaluations, and {evaluations:,} are compared"
         elif not unfinished and not run.finished:
-            skipped[folder] = f"its archive is older than its metrics, as after a kill: gaits resume {folder}"
+            skipped[folder] = f"its archive or history is older than its metrics, as after a kill: gaits resume {folder}"
         else:
             runs[folder], metrics[folder], seen[run.config.id] = run, table, folder
     return runs, metrics, skipped
@@ -135,13 +149,25 @@ def _checked(run: Run) -> pd.DataFrame:
     table, path = run.metrics, run.folder / "metrics.csv"
     if table.empty:
         raise ValueError(f"{path} has no iteration yet")
-    needed = ("evaluations", "elites", "coverage", "objective_sum", "objective_max", "seconds")
+    needed = ("iteration", "evaluations", "elites", "coverage", "objective_sum", "objective_max", "seconds")
     absent = [name for name in needed if name not in table or not pd.api.types.is_numeric_dtype(table[name])]
     if absent:
         raise ValueError(f"{path} lacks numbers in: {', '.join(absent)}")
     if not np.isfinite(table[["evaluations", "elites", "coverage", "objective_sum", "seconds"]].to_numpy(float)).all():
         raise ValueError(f"{path} is damaged: some rows are incomplete")
     return table
+
+
+def _without_repeats(runs: dict[str, Run], labels: Labels, skipped: dict[str, str]) -> dict[str, Run]:
+    """The same seed twice is the same trial twice, and would count as two."""
+    kept: dict[tuple[str, str, int], str] = {}
+    for folder, run in runs.items():
+        trial = (labels.task(run), labels.algorithm(run), run.config.seed)
+        if trial in kept:
+            skipped[folder] = f"it is the same trial as {kept[trial]}: same task, algorithm, settings and seed"
+        else:
+            kept[trial] = folder
+    return {folder: runs[folder] for folder in kept.values()}
 
 
 class Labels:
@@ -152,10 +178,16 @@ class Labels:
         self._task = _varying([(run.config.task, run.config.task_fields) for run in runs])
         self._ids = {run.config.id: i for i, run in enumerate(runs)}
         rank = {name: i for i, name in enumerate([*TASKS, *ALGORITHMS])}
-        names = {self.task(run): (run.config.task, run.task.title) for run in runs}
+        names: dict[str, tuple[str, str]] = {}
+        self.changed: dict[str, str] = {}
         for run in runs:
-            title = ALGORITHMS[run.config.algorithm].title
-            names[self.algorithm(run)] = (run.config.algorithm, title) if run.config.name is None else (run.config.name,) * 2
+            config, title = run.config, ALGORITHMS[run.config.algorithm].title
+            names[self.task(run)] = (config.task, run.task.title)
+            names[self.algorithm(run)] = (config.algorithm, title) if config.name is None else (config.name, config.name)
+            for label, values in ((self.task(run), config.changed_fields), (self.algorithm(run), config.changed_settings)):
+                told = ", ".join(f"{key} = {_short(value)}" for key, value in values.items() if key not in IRRELEVANT)
+                if told:
+                    self.changed[label] = told
         order = sorted(names, key=lambda label: (rank.get(names[label][0], len(rank)), label))
         self.titles = {label: label.replace(*names[label], 1) for label in order}
 
@@ -184,31 +216,38 @@ def _short(value: Any) -> str:
     return "x".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
-def _offsets(runs: dict[str, Run], labels: Labels, min_objective: MinObjective) -> dict[str, float]:
+def _offsets(runs: dict[str, Run], labels: Labels, min_objective: MinObjective, skipped: dict[str, str]) -> dict[str, float]:
     """Minimum objective per task."""
     offsets: dict[str, float] = {}
-    for run in runs.values():
+    for folder, run in list(runs.items()):
         task = labels.task(run)
-        if isinstance(min_objective, str):
-            low = run.task.objective_range[0] if min_objective == "task" else _lowest_inserted(run)
+        if min_objective == "scan":
+            try:
+                low = lowest_inserted(run.folder / "history.npz")
+            except ValueError as error:
+                skipped[folder] = str(error)
+                del runs[folder]
+                continue
         else:
-            low = float(min_objective)
+            low = run.task.objective_range[0] if isinstance(min_objective, str) else float(min_objective)
         offsets[task] = min(low, offsets.get(task, np.inf))
     return offsets
 
 
-def _lowest_inserted(run: Run) -> float:
-    history = run.history
-    return float(history["objective"][history["status"] != NOT_ADDED].min(initial=np.inf))
-
-
 def _ends(runs: dict[str, Run], metrics: dict[str, pd.DataFrame], labels: Labels, evaluations: int | None) -> dict[str, int]:
-    """Evaluations after which the runs of a task are compared."""
+    """Evaluations after which the runs of a task are compared: where the shortest ends, unless it is said."""
     ends: dict[str, int] = {}
     for folder, run in runs.items():
-        end = int(metrics[folder]["evaluations"].iloc[-1]) if evaluations is None else evaluations
+        # A run's last iteration may go beyond what was asked for; that does not make it longer than others.
+        own = min(int(metrics[folder]["evaluations"].iloc[-1]), run.config.evaluations)
+        end = own if evaluations is None else evaluations
         ends[labels.task(run)] = min(end, ends.get(labels.task(run), end))
     return ends
+
+
+def _until(table: pd.DataFrame, end: int) -> pd.DataFrame:
+    """Iterations up to the one in which so many evaluations are reached."""
+    return table[table["evaluations"].shift(fill_value=0) < end]
 
 
 def _curve(table: pd.DataFrame, offset: float) -> pd.DataFrame:
@@ -227,46 +266,51 @@ def area_under(curve: pd.Series, evaluations: float) -> float:
     return float(curve.sum() * (evaluations / len(curve)))
 
 
-def _final(
-    run: Run, table: pd.DataFrame, curve: pd.DataFrame, offset: float, skipped: dict[str, str], folder: str
-) -> dict[str, Any]:
+def _final(run: Run, table: pd.DataFrame, curve: pd.DataFrame, offset: float) -> dict[str, Any]:
     last, end = curve.iloc[-1], int(curve["evaluations"].iloc[-1])
-    numbers = {
+    width = run.task.objective_range[1] - offset
+    most = float(np.prod(run.task.grid)) * width
+    qd_score, auc = float(last["qd_score"]), area_under(curve["qd_score"], end)
+    return {
+        "iteration": int(table["iteration"].iloc[-1]),
         "evaluations": end,
-        "qd_score": float(last["qd_score"]),
-        "qd_score_auc": area_under(curve["qd_score"], end),
+        "qd_score": qd_score,
+        "qd_score_auc": auc,
         "coverage": float(last["coverage"]),
         "best": float(last["best"]),
-        "robustness": np.nan,
         "runtime_hours": float(table["seconds"].iloc[-1]) / 3600,
-        "corrected_qd_score": np.nan,
-        "corrected_coverage": np.nan,
-        "corrected_best": np.nan,
+        # As in the paper's analysis: by the highest QD score there can be.
+        "qd_score_normalized": qd_score / most,
+        "qd_score_auc_normalized": auc / most,
     }
+
+
+def _robustness(run: Run, table: pd.DataFrame, offset: float, notes: list[str]) -> dict[str, float]:
+    """What ``gaits evaluate`` found of the archive that is compared; NaN if nothing."""
+    names = ("robustness", "robustness_normalized", "corrected_qd_score", "corrected_coverage", "corrected_best", "episodes")
+    nothing = dict.fromkeys(names, np.nan)
     try:
         evaluation = load_evaluation(run.folder)
     except ValueError as error:
-        skipped[f"{folder}/evaluation.npz"], evaluation = str(error), None
-    if evaluation is not None and evaluation.evaluations == end:
-        corrected = evaluation.corrected(run.task)
-        objective = corrected.data("objective")
-        numbers |= {
-            "robustness": evaluation.robustness,
-            "corrected_qd_score": float((objective - offset).sum()),
-            "corrected_coverage": len(objective) / corrected.cells,
-            "corrected_best": float(objective.max()) if len(objective) else np.nan,
-        }
-    return numbers | _normalized(numbers, run.task, offset)
-
-
-def _normalized(numbers: dict[str, Any], task: Task, offset: float) -> dict[str, float]:
-    """As the paper's analysis: by the highest QD score there can be, or by the range of objectives."""
-    width = task.objective_range[1] - offset
-    most = float(np.prod(task.grid)) * width
+        notes.append(str(error))
+        return nothing
+    if evaluation is None:
+        return nothing
+    if evaluation.evaluations != int(table["evaluations"].iloc[-1]):
+        notes.append(
+            f"The evaluation of {run.folder} is of its archive after {evaluation.evaluations:,} evaluations, which is not "
+            f"the one compared: its robustness is left out. Make it again: gaits evaluate {run.folder}"
+        )
+        return nothing
+    corrected = evaluation.corrected(run.task)
+    objective = corrected.data("objective")
     return {
-        "qd_score_normalized": numbers["qd_score"] / most,
-        "qd_score_auc_normalized": numbers["qd_score_auc"] / most,
-        "robustness_normalized": numbers["robustness"] / width,
+        "robustness": evaluation.robustness,
+        "robustness_normalized": evaluation.robustness / (run.task.objective_range[1] - offset),
+        "corrected_qd_score": float((objective - offset).sum()),
+        "corrected_coverage": len(objective) / corrected.cells,
+        "corrected_best": float(objective.max()) if len(objective) else np.nan,
+        "episodes": evaluation.objective.shape[1],
     }
 
 
@@ -277,13 +321,13 @@ def _notes(
     ends: dict[str, int],
     evaluations: int | None,
 ) -> list[str]:
-    notes = []
+    notes = [f"Not as in the paper, {labels.titles[label]}: {told}." for label, told in labels.changed.items()]
     for task, end in ends.items():
-        lengths = {int(metrics[f]["evaluations"].iloc[-1]) for f, run in runs.items() if labels.task(run) == task}
-        if evaluations is None and len(lengths) > 1:
+        lengths = {len(_until(metrics[f], end)) < len(metrics[f]) for f, run in runs.items() if labels.task(run) == task}
+        if evaluations is None and True in lengths:
             notes.append(
-                f"The runs on {labels.titles[task]} have different lengths, up to {max(lengths):,} evaluations; they are "
-                f"compared where the shortest ends, after {end:,}."
+                f"The runs on {labels.titles[task]} have different lengths; they are compared where the shortest ends, "
+                f"after {end:,} evaluations."
             )
     return notes
 

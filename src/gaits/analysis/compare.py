@@ -49,22 +49,22 @@ class Findings:
 def find(collection: Collection, welch: Welch = "auto") -> Findings:
     """All statistics that these runs allow."""
     frame = collection.final
+    titles = {name: entry.title for name, entry in ALGORITHMS.items()} | collection.titles | TESTED | CLAIMS
     anova, main_effects, missing = {}, {}, {}
     for value in TESTED:
         if frame[value].notna().any():
-            missing[value] = statistics.missing(frame, value, collection.titles)
+            missing[value] = statistics.missing(frame, value, titles)
             with contextlib.suppress(ValueError):  # for a reason that is in ``missing``
                 main_effects[value] = statistics.simple_main_effects(frame, value)
                 anova[value] = statistics.two_way_anova(frame, value)
         else:
             missing[value] = [f"No run has a {TESTED[value]}. Get it with: gaits evaluate RUN..."]
-    titles = {name: entry.title for name, entry in ALGORITHMS.items()} | collection.titles | TESTED | CLAIMS
     tests, verdicts = {}, {}
     for comparison in comparisons(collection):
         if not frame[comparison.value].notna().any():
             continue
         tests[comparison] = statistics.pairwise_tests(frame, comparison.value, comparison.pairs, welch)
-        if len({first for first, _ in comparison.pairs}) == 1:
+        if comparison in COMPARISONS:
             verdicts[comparison] = statistics.verdict(tests[comparison], comparison, titles=titles)
     return Findings(anova, main_effects, tests, verdicts, missing, intervals(collection))
 
@@ -120,9 +120,7 @@ def compare(
     if collection.final.empty:
         reasons = "".join(f"\n  {folder}: {reason}" for folder, reason in collection.skipped.items())
         raise ValueError(f"There is no run to compare.{reasons}")
-    out = Path(out)
-    for folder in ("tables", "statistics", "figures"):
-        (out / folder).mkdir(parents=True, exist_ok=True)
+    out = make_folders(Path(out))
     collection.final.to_csv(out / "runs.csv", index=False)
     write_tables(collection, out / "tables")
     progress("testing")
@@ -147,6 +145,26 @@ def compare(
     return collection, findings
 
 
+WRITTEN = {
+    "tables": [f"{name}.{suffix}" for name in tables.METRICS | tables.CORRECTED for suffix in ("csv", "md", "tex")],
+    "statistics": ["anova-*.csv", "main_effects-*.csv", "tests-*.csv", "intervals.csv", "verdicts.txt"],
+    "figures": ["curves.*", "archives-*.*", "histograms-*.*", "growth-*.gif"],
+}
+"""Files of a comparison, by folder."""
+
+
+def make_folders(out: Path) -> Path:
+    """Make the folders of a comparison, and remove what an earlier one left in them: it would be of other runs."""
+    try:
+        for name, patterns in WRITTEN.items():
+            (out / name).mkdir(parents=True, exist_ok=True)
+            for old in [path for pattern in patterns for path in (out / name).glob(pattern)]:
+                old.unlink()
+    except OSError as error:
+        raise ValueError(f"Cannot write to {out}: {error.strerror}. Choose another --out.") from None
+    return out
+
+
 def write_tables(collection: Collection, folder: Path) -> None:
     for name, metric in (tables.METRICS | tables.CORRECTED).items():
         table = tables.means(collection, name)
@@ -166,7 +184,7 @@ def write_statistics(findings: Findings, folder: Path) -> None:
         table.to_csv(folder / f"tests-{file_name(one.name)}.csv", index=False)
     findings.intervals.to_csv(folder / "intervals.csv", index=False)
     lines = [*findings.verdicts.values(), *(sentence for found in findings.missing.values() for sentence in found)]
-    (folder / "verdicts.txt").write_text("".join(line + "\n" for line in lines))
+    (folder / "verdicts.txt").write_text("".join(line + "\n" for line in dict.fromkeys(lines)))
 
 
 def file_name(label: str) -> str:

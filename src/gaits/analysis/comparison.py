@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,8 @@ from gaits.analysis.collect import CURVES, Collection
 from gaits.analysis.figures import COLORS, draw_archive, draw_profile
 from gaits.archives import load_objectives
 from gaits.runs import Run
-from gaits.runs.history import elites_at
+from gaits.runs.history import elites_at, last_iteration
+from gaits.runs.history import load as load_history
 
 # Colour-blind safe; the paper's five keep the paper's colours and markers.
 STYLES = {
@@ -43,7 +45,7 @@ def styles(algorithms: list[str]) -> dict[str, tuple[str, str]]:
 
 def mean_and_error(curves: pd.DataFrame, metric: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(evaluations, mean over trials, standard error of the mean) of one algorithm on one task."""
-    trials = [trial.sort_values("evaluations") for _, trial in curves.groupby("seed")]
+    trials = [trial.sort_values("evaluations") for _, trial in curves.groupby("run")]
     end = min(trial["evaluations"].iloc[-1] for trial in trials)
     start = max(trial["evaluations"].iloc[0] for trial in trials)
     x = np.linspace(start, end, POINTS) if end > start else np.array([float(end)])
@@ -82,21 +84,23 @@ def comparison_figure(collection: Collection) -> Figure:
         curves = collection.curves[collection.curves["task"] == task]
         for row, metric in enumerate(CURVES):
             draw_curves(axes[row, column], curves, metric, looks)
-        axes[0, column].set_title(collection.titles[task], fontsize=10)
+        axes[0, column].set_title(_title(collection, task), fontsize=10)
         axes[-1, column].set_xlabel("evaluations", fontsize=9)
     for row, metric in enumerate(CURVES):
         axes[row, 0].set_ylabel(CURVE_TITLES[metric], fontsize=9)
     handles = [
-        axes[0, 0].plot([], [], color=colour, marker=marker, linewidth=1.5, label=collection.titles[name])[0]
+        axes[0, 0].plot([], [], color=colour, marker=marker, linewidth=1.5, label=_title(collection, name, 60))[0]
         for name, (colour, marker) in looks.items()
     ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=3 if len(tasks) > 1 else 2, frameon=False, fontsize=9)
+    longest = max(len(collection.titles[name]) for name in looks)
+    columns = max(1, min(3, int(figure.get_figwidth() * 11 / (longest + 6))))
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False, fontsize=9)
     return figure
 
 
 def archives_figure(collection: Collection, task: str) -> Figure:
     """The archive of each algorithm's median run on a task, all with one colour scale."""
-    panels = _median_grids(collection, task)
+    panels = median_grids(collection, task)
     strip = next(iter(panels.values()))[1].ndim == 1
     figure = _figure(2.6 * len(panels) + 0.8, 3.4)
     axes = figure.subplots(2 if strip else 1, len(panels), squeeze=False, height_ratios=(3, 1) if strip else None)
@@ -108,7 +112,7 @@ def archives_figure(collection: Collection, task: str) -> Figure:
             draw_profile(axes[0, column], grid, low, high)
             axes[0, column].set_ylim(low, high)
             axes[0, column].set_xticks([])
-        axes[0, column].set_title(collection.titles[name], fontsize=9)
+        axes[0, column].set_title(_title(collection, name), fontsize=9)
         for ax in axes[:, column]:
             ax.tick_params(labelsize=7)
             ax.xaxis.label.set_fontsize(8)
@@ -118,13 +122,13 @@ def archives_figure(collection: Collection, task: str) -> Figure:
     bar = figure.colorbar(image, ax=list(axes.flat))
     bar.set_label("objective", fontsize=8)
     bar.ax.tick_params(labelsize=7)
-    figure.suptitle(f"{collection.titles[task]}: archive of the median run", fontsize=10)
+    figure.suptitle(f"{_title(collection, task, 100)}: archive of the median run", fontsize=10)
     return figure
 
 
 def histograms_figure(collection: Collection, task: str, bins: int = 100) -> Figure:
     """How many elites of each algorithm's median run have which objective."""
-    panels = _median_grids(collection, task)
+    panels = median_grids(collection, task)
     figure = _figure(2.6 * len(panels) + 0.4, 2.4)
     axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)
     low, high = _limits([grid for _, grid in panels.values()])
@@ -134,7 +138,7 @@ def histograms_figure(collection: Collection, task: str, bins: int = 100) -> Fig
     for ax, (name, (_, grid)) in zip(axes[0], panels.items(), strict=True):
         counts, _ = np.histogram(grid[np.isfinite(grid)], edges)
         ax.bar(middles, counts, width=edges[1] - edges[0], color=colormaps[COLORS](shades))
-        ax.set_title(collection.titles[name], fontsize=9)
+        ax.set_title(_title(collection, name), fontsize=9)
         ax.set_xlabel("objective", fontsize=8)
         ax.tick_params(labelsize=7)
         ax.spines[["top", "right"]].set_visible(False)
@@ -150,21 +154,15 @@ def save_growth(run: Run, path: Path, frames: int = 40, seconds: float = 8.0) ->
     if not len(moments):
         raise ValueError(f"{run.folder} has no insertions to show yet.")
 
-    def grid_at(iteration: int) -> np.ndarray:
-        rows = elites_at(history, int(iteration))
-        grid = np.full(int(np.prod(task.grid)), np.nan)
-        grid[history["cell"][rows]] = history["objective"][rows]
-        return grid.reshape(task.grid)
-
-    low, high = _limits([grid_at(last)])
+    low, high = _limits([grid_at(run, history, last)])
     figure = _figure(5.2, 4.2)
     ax = figure.subplots()
-    figure.colorbar(draw_archive(ax, grid_at(last), task, low, high), ax=ax, label="objective")
+    figure.colorbar(draw_archive(ax, grid_at(run, history, last), task, low, high), ax=ax, label="objective")
     evaluations = dict(zip(run.metrics["iteration"], run.metrics["evaluations"], strict=True))
 
     def draw(iteration: int) -> list:
         ax.clear()
-        grid = grid_at(iteration)
+        grid = grid_at(run, history, iteration)
         draw_archive(ax, grid, task, low, high)
         filled = int(np.isfinite(grid).sum())
         ax.set_title(
@@ -176,6 +174,14 @@ def save_growth(run: Run, path: Path, frames: int = 40, seconds: float = 8.0) ->
     FuncAnimation(figure, draw, frames=shown, cache_frame_data=False).save(
         path, PillowWriter(max(1, round(len(shown) / seconds))), dpi=90
     )
+
+
+def grid_at(run: Run, history: dict[str, np.ndarray], iteration: int) -> np.ndarray:
+    """Objectives in the cells after an iteration, NaN where they were empty."""
+    rows = elites_at(history, int(iteration))
+    grid = np.full(int(np.prod(run.task.grid)), np.nan)
+    grid[history["cell"][rows]] = history["objective"][rows]
+    return grid.reshape(run.task.grid)
 
 
 def save(figure: Figure, stem: Path) -> None:
@@ -190,10 +196,25 @@ def _figure(width: float, height: float) -> Figure:
     return figure
 
 
-def _median_grids(collection: Collection, task: str) -> dict[str, tuple[Run, np.ndarray]]:
-    """Per algorithm that has runs on the task: its median run and the objectives in its cells."""
-    found = ((name, collection.median_run(task, name)) for name in collection.algorithms())
-    return {name: (run, load_objectives(run.folder / "archive.npz")) for name, run in found if run is not None}
+def median_grids(collection: Collection, task: str) -> dict[str, tuple[Run, np.ndarray]]:
+    """Per algorithm that has runs on the task: its median run and the objectives in its cells, where it is compared."""
+    iterations = collection.final.set_index("run")["iteration"]
+    grids = {}
+    for name in collection.algorithms():
+        run = collection.median_run(task, name)
+        if run is None:
+            continue
+        iteration = int(iterations[str(run.folder)])
+        if iteration == last_iteration(run.folder / "history.npz"):
+            grids[name] = (run, load_objectives(run.folder / "archive.npz"))
+        else:  # compared before its end, or its archive is older
+            grids[name] = (run, grid_at(run, load_history(run.folder / "history.npz"), iteration))
+    return grids
+
+
+def _title(collection: Collection, name: str, width: int = 26) -> str:
+    """A title that fits, and that Matplotlib does not read as mathematics."""
+    return textwrap.fill(collection.titles[name], width).replace("$", r"\$")
 
 
 def _limits(grids: list[np.ndarray]) -> tuple[float, float]:

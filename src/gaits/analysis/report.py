@@ -29,9 +29,9 @@ def page(collection: Collection, findings: Findings, figures: Path, command: str
     titles = [collection.titles[name] for name in collection.algorithms()]
     title = f"{_join(titles)} on {_join(collection.titles[task] for task in collection.tasks())}"
     lead = (
-        f"{len(final)} runs, {final['evaluations'].min():,} to {final['evaluations'].max():,} evaluations each."
+        f"{_runs_of(len(final))}, {final['evaluations'].min():,} to {final['evaluations'].max():,} evaluations each."
         if final["evaluations"].nunique() > 1
-        else f"{len(final)} runs of {final['evaluations'].iloc[0]:,} evaluations each."
+        else f"{_runs_of(len(final))} of {final['evaluations'].iloc[0]:,} evaluations each."
     )
     sections = {
         "Answers": _answers(collection, findings),
@@ -188,12 +188,16 @@ def _runs(collection: Collection, command: str | None) -> str:
         [str(row["run"]), collection.titles[row["task"]], collection.titles[row["algorithm"]], str(row["seed"])]
         for _, row in collection.final.iterrows()
     ]
-    versions = {name: v for run in collection.runs.values() for name, v in run.config.versions.items()}
+    versions: dict[str, list[str]] = {}
+    for run in collection.runs.values():
+        for name, version in run.config.versions.items():
+            versions[name] = sorted({*versions.get(name, []), version})
+    told = ", ".join(f"{name} {' and '.join(found)}" for name, found in versions.items())
     asked = f"<p>This page: <code>{escape(command)}</code></p>" if command else ""
     return (
         f"{asked}<h3>How to make these runs</h3><pre>{escape(commands)}</pre>"
         f"<details><summary>Folders</summary>{_table(['folder', 'task', 'algorithm', 'seed'], rows, kind='text')}</details>"
-        f"<p><small>Versions: {escape(', '.join(f'{name} {v}' for name, v in versions.items()))}.</small></p>"
+        f"<p><small>Versions: {escape(told)}.</small></p>"
     )
 
 
@@ -213,6 +217,10 @@ def _table(header: list[str], rows: list[list[str]], escaped: bool = False, kind
     head = "".join(f"<th>{escape(text)}</th>" for text in header)
     body = "".join("<tr>" + "".join(f"<td>{cell(text)}</td>" for text in row) + "</tr>" for row in rows)
     return f'<div class="wide"><table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _runs_of(n: int) -> str:
+    return "1 run" if n == 1 else f"{n:,} runs"
 
 
 def _join(words: Iterable[str]) -> str:

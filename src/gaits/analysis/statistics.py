@@ -163,7 +163,9 @@ def missing(frame: pd.DataFrame, value: str, titles: Mapping[str, str] | None = 
     sentences = []
     for (algorithm, task), lost in table.drop(runs.index).groupby(["algorithm", "task"], sort=False):
         seeds = f"seed{'s' * (len(lost) > 1)} {_join(map(str, lost['seed']))}"
-        sentences.append(f"{_title(algorithm, titles)} has no finite {value} on {_title(task, titles)} for {seeds}.")
+        sentences.append(
+            f"{_title(algorithm, titles)} has no finite {_title(value, titles)} on {_title(task, titles)} for {seeds}."
+        )
     sentences += _obstacles(runs, need_tasks=True, titles=titles)
     tasks = list(table["task"].unique())
     counts = pd.crosstab(runs["algorithm"], runs["task"])
@@ -174,7 +176,8 @@ def missing(frame: pd.DataFrame, value: str, titles: Mapping[str, str] | None = 
             if where:
                 sentences.append(f"{_title(algorithm, titles)} {start} {_join(where, 'or' if n == 0 else 'and')}{end}.")
     if (counts > 1).any(axis=None) and not _has_spread(runs):
-        sentences.append(f"The runs of an algorithm on a task all have the same {value}: nothing tells effects from chance.")
+        same = _title(value, titles)
+        sentences.append(f"The runs of an algorithm on a task all have the same {same}: nothing tells effects from chance.")
     return sentences
 
 

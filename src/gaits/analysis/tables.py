@@ -49,10 +49,12 @@ def trials(collection: Collection) -> pd.DataFrame:
 
 
 def paper(collection: Collection, metric: str) -> pd.DataFrame | None:
-    """The paper's numbers for these algorithms and tasks, or None if it has none of them."""
+    """The paper's numbers for these algorithms and tasks where they are the paper's own, or None if none is."""
     if metric not in paper_numbers.METRICS:
         return None
-    table = paper_numbers.means(metric).reindex(index=collection.algorithms(), columns=collection.tasks())
+    other = list(collection.changed)
+    table = paper_numbers.means(metric).drop(index=other, errors="ignore").drop(columns=other, errors="ignore")
+    table = table.reindex(index=collection.algorithms(), columns=collection.tasks())
     return None if table.isna().all(axis=None) else table
 
 
@@ -91,8 +93,10 @@ def printed(table: pd.DataFrame, collection: Collection, metric: Metric) -> Prin
 def to_markdown(table: pd.DataFrame, collection: Collection, metric: Metric) -> str:
     """For a README: the best of each column is bold."""
     text = printed(table, collection, metric)
-    lines = [["", *text.header], ["---", *(["---:"] * len(text.header))]]
-    lines += [[title, *(f"**{number}**" if best else number for number, best in row)] for title, row in text.rows]
+    lines = [["", *map(escape_markdown, text.header)], ["---", *(["---:"] * len(text.header))]]
+    lines += [
+        [escape_markdown(title), *(f"**{number}**" if best else number for number, best in row)] for title, row in text.rows
+    ]
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
@@ -117,4 +121,9 @@ def to_latex(table: pd.DataFrame, collection: Collection, metric: Metric) -> str
 
 
 def escape_latex(text: str) -> str:
-    return "".join(f"\\{letter}" if letter in "_%&#$" else letter for letter in text)
+    words = {"\\": "\\textbackslash{}", "^": "\\textasciicircum{}", "~": "\\textasciitilde{}"}
+    return "".join(words.get(letter) or (f"\\{letter}" if letter in "_%&#${}" else letter) for letter in text)
+
+
+def escape_markdown(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")

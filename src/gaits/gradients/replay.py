@@ -51,7 +51,7 @@ class ReplayBuffer:
 
     def sample_obs(self, rng: np.random.Generator, *shape: int) -> np.ndarray:
         """Observations (*shape, obs_dim) of transitions drawn uniformly with replacement."""
-        return self.rows[:, : self.obs_dim].take(rng.integers(self.size, size=shape), axis=0)
+        return self.sample(rng, *shape)[..., : self.obs_dim]  # taking from a view would copy the whole buffer first
 
     def state(self) -> dict[str, Any]:
         return {"rows": self.rows[: self.size], "next": self.next}

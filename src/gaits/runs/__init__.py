@@ -47,9 +47,13 @@ class Run:
         if not path.exists() or path.stat().st_size == 0:
             return pd.DataFrame()  # no iteration yet
         try:
-            return pd.read_csv(path)
+            table = pd.read_csv(path)
         except (OSError, ValueError) as error:
             raise ValueError(f"{path} cannot be read as metrics ({error}).") from None
+        absent = [name for name in ("iteration", "evaluations", "seconds") if name not in table]
+        if absent:
+            raise ValueError(f"{path} has no {' and no '.join(absent)}. Write it again with: gaits resume {self.folder}")
+        return table
 
     @property
     def archive(self) -> GridArchive:
@@ -64,19 +68,21 @@ class Run:
     @property
     def finished(self) -> bool:
         """Whether all evaluations are done, and saved."""
-        return self.has(self.config.evaluations)
+        return self.saved_evaluations >= self.config.evaluations
 
-    def has(self, evaluations: int) -> bool:
-        """Whether the archive on disk has had so many evaluations.
+    @property
+    def saved_evaluations(self) -> int:
+        """Evaluations that the archive on disk has had.
 
         Metrics alone do not tell: they are written every iteration, archive and history only with checkpoints, so a run
-        that was killed in between has metrics to the end and an older archive.
+        that is being written, or was killed, has an older archive.
         """
         table = self.metrics
-        if table.empty or table["evaluations"].iloc[-1] < evaluations or not (self.folder / "archive.npz").exists():
-            return False
+        if table.empty or not (self.folder / "archive.npz").exists():
+            return 0
         saved = history.last_iteration(self.folder / "history.npz")
-        return bool((table.loc[table["iteration"] == saved, "evaluations"] >= evaluations).any())
+        found = table.loc[table["iteration"] == saved, "evaluations"]
+        return int(found.iloc[0]) if len(found) else 0
 
     def archive_at(self, iteration: int) -> GridArchive:
         """The archive as it was after an iteration: objectives and measures, without solutions."""

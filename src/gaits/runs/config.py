@@ -30,9 +30,16 @@ TASK_FIELDS = ("grid", "objective_range", "max_steps", "hidden")
 @functools.cache
 def find_git_revision() -> str | None:
     """Revision of the working copy gaits runs from, or None where it was installed as a package."""
-    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40", "--match="]
-    try:
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(Path(__file__).parent), *words]
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+
+    try:
+        git(
+            "ls-files", "--error-unmatch", Path(__file__).name
+        )  # installed inside somebody's own repository, it is not theirs
+        return git("describe", "--always", "--dirty", "--abbrev=40", "--match=")
     except (OSError, subprocess.SubprocessError):
         return None
 
@@ -64,6 +71,8 @@ class Config:
         positive(self, "checkpoint_minutes")
         if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
             raise ValueError(f"name must be some text; got {self.name!r}.")
+        if self.name != self.algorithm and self.name in (*ALGORITHMS, *TASKS):
+            raise ValueError(f"name {self.name!r} is that of another algorithm or task; choose one of its own.")
         for name in ("task_fields", "settings", "versions"):
             if not isinstance(getattr(self, name), dict):
                 raise ValueError(f"{name} must be a table; got {getattr(self, name)!r}.")
@@ -75,13 +84,20 @@ class Config:
         return make_settings(ALGORITHMS[self.algorithm].settings, self.algorithm, self.settings)
 
     @property
+    def changed_fields(self) -> dict[str, Any]:
+        """Fields of the task that are not its own."""
+        return _changed(self.task_fields, {name: getattr(TASKS[self.task], name) for name in TASK_FIELDS})
+
+    @property
+    def changed_settings(self) -> dict[str, Any]:
+        """Settings of the algorithm that are not its defaults."""
+        return _changed(self.settings, dataclasses.asdict(ALGORITHMS[self.algorithm].settings()))
+
+    @property
     def command(self) -> str:
         """The command line that makes this run."""
         words = ["gaits train", self.task, self.algorithm, f"--evaluations {self.evaluations}", f"--seed {self.seed}"]
-        task, defaults = TASKS[self.task], dataclasses.asdict(ALGORITHMS[self.algorithm].settings())
-        fields = {name: getattr(task, name) for name in TASK_FIELDS}
-        changed = {**_changed(self.task_fields, fields), **_changed(self.settings, defaults)}
-        for name, value in changed.items():
+        for name, value in {**self.changed_fields, **self.changed_settings}.items():
             option = name.replace("_", "-")
             if isinstance(value, bool):
                 words.append(f"--{option}" if value else f"--no-{option}")
@@ -132,7 +148,7 @@ def load_config(folder: Path) -> Config:
         lookup("algorithm", config.algorithm, ALGORITHMS)
         config.make_task()
         config.make_settings()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise ValueError(
             f"{folder} is not a run: it has no config.json. A run's folder is the --out of gaits train."
         ) from None

@@ -66,6 +66,15 @@ def last_iteration(path: Path) -> int:
         return -1
 
 
+def lowest_inserted(path: Path) -> float:
+    """The lowest objective that entered the archive, read without the rest of the history."""
+    try:
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
+            return float(file["objective"][file["status"] != NOT_ADDED].min(initial=np.inf))
+    except Exception as error:
+        raise ValueError(f"{path} is not a readable history ({error}).") from None
+
+
 def elites_at(history: dict[str, np.ndarray], iteration: int) -> np.ndarray:
     """Rows of the insertions that hold a cell after this iteration: the last accepted one of each cell."""
     rows = np.flatnonzero((history["iteration"] <= iteration) & (history["status"] != NOT_ADDED))

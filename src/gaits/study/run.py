@@ -15,6 +15,7 @@ from gaits.settings import whole_number
 from gaits.study.execute import Outcome, Status, execute, survey
 from gaits.study.overview import Overview
 from gaits.study.plan import Study
+from gaits.study.read import load_study
 from gaits.training import stop_signals
 
 FAILURES = "failed.txt"
@@ -92,7 +93,7 @@ def run_study(
     outcomes: list[Outcome] = []
     try:
         with _held(folder), stop_signals() as stop, contextlib.closing(overview):
-            study.save(folder)
+            _remember(study, folder)
             overview.begin(survey(study, folder))
             for run in study.runs:
                 if stop.is_set() or (outcomes and outcomes[-1].ends_study):
@@ -111,6 +112,21 @@ def run_study(
     if report.complete:
         (folder / FAILURES).unlink(missing_ok=True)  # of an earlier attempt
     return report
+
+
+def _remember(study: Study, folder: Path) -> None:
+    """Write study.json. A study may grow; one that would forget tasks or algorithms of the one before is another study."""
+    before = None
+    with contextlib.suppress(ValueError):  # there is none, or it is damaged
+        before = load_study(folder)
+    if before is not None:
+        here = {task.name for task in study.tasks} | {variant.name for variant in study.variants}
+        there = [*(task.name for task in before.tasks), *(variant.name for variant in before.variants)]
+        gone = [name for name in there if name not in here]
+        if gone:
+            raise ValueError(f"{folder} holds another study, which also has {', '.join(gone)}. Choose another --out.")
+        study = study.with_(seeds=list(dict.fromkeys([*before.seeds, *study.seeds])))
+    study.save(folder)
 
 
 @contextlib.contextmanager
