@@ -10,11 +10,12 @@ import subprocess
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 import gaits
 from gaits.analysis.collect import collect
 from gaits.analysis.compare import compare, comparisons, find
-from gaits.analysis.comparison import mean_and_error, median_grids, save_growth, styles
+from gaits.analysis.comparison import mean_and_error, median_grids, styles
 from gaits.analysis.statistics import Comparison
 from gaits.bench.synthetic import make_run
 
@@ -40,7 +41,7 @@ def whole(tmp_path_factory):
     (folder / "broken").mkdir()
     (folder / "broken" / "config.json").write_text("{")
     out = tmp_path_factory.mktemp("comparison")
-    collection, findings = compare([folder], out, growth=True, command="gaits compare <runs>")
+    collection, findings = compare([folder], out, command="gaits compare <runs>")
     return out, collection, findings
 
 
@@ -53,7 +54,6 @@ def test_the_files(whole):
     for name in ("curves", "archives-qd_hopper", "archives-qd_walker", "histograms-qd_walker"):
         assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert (out / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
-    assert (out / "figures" / "growth-qd_hopper.gif").read_bytes().startswith(b"GIF89a")
     assert [name for name in collection.skipped if name.endswith("broken")]
 
 
@@ -116,8 +116,9 @@ def test_too_few_runs_say_what_is_missing_and_show_the_rest(tmp_path):
 
 def test_nothing_of_an_earlier_comparison_is_left(tmp_path):
     make_runs(tmp_path / "runs", tasks=(HOPPER, WALKER), seeds=(1, 2), algorithms=["map_elites", "me_es"])
-    compare([tmp_path / "runs"], tmp_path / "out", growth=True)
-    (tmp_path / "out" / "figures" / "mine.png").touch()
+    compare([tmp_path / "runs"], tmp_path / "out")
+    for name in ("mine.png", "growth-qd_walker.gif"):
+        (tmp_path / "out" / "figures" / name).touch()
     compare([tmp_path / "runs" / "qd_hopper-map_elites-1"], tmp_path / "out")
     assert {path.stem for path in (tmp_path / "out" / "figures").iterdir()} == {
         *("curves", "archives-qd_hopper", "histograms-qd_hopper", "mine")
@@ -201,7 +202,10 @@ def test_the_papers_algorithms_keep_their_colours():
     assert len(set(looks.values())) == 3
 
 
-def test_growth_of_nothing(tmp_path):
-    run = make_run(tmp_path / "run", HOPPER, "map_elites", iterations=1)
-    save_growth(run, tmp_path / "growth.gif")
-    assert (tmp_path / "growth.gif").read_bytes().startswith(b"GIF89a")
+@pytest.mark.parametrize("iterations", [1, 5])
+def test_growth(tmp_path, iterations):
+    make_run(tmp_path / "run", HOPPER, "map_elites", iterations=iterations)
+    compare([tmp_path / "run"], tmp_path / "out", growth=True)
+    with Image.open(tmp_path / "out" / "figures" / "growth-qd_hopper.gif") as gif:
+        assert gif.n_frames >= iterations
+    assert "data:image/gif" in (tmp_path / "out" / "report.html").read_text()
