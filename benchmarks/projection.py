@@ -33,7 +33,7 @@ def ribs_score(seed: int) -> float:
     """ribs' own loop, with nothing of gaits but the function."""
     function = TASK.function
     assert function is not None
-    archive = GridArchive(solution_dim=function.dim, dims=TASK.grid, ranges=[TASK.measure_range] * 2, seed=seed)
+    archive = GridArchive(solution_dim=function.dim, dims=TASK.grid, ranges=TASK.ranges, seed=seed)
     emitter = GradientArborescenceEmitter(
         *(archive,),
         x0=np.zeros(function.dim),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 
 from gaits.policies import MLP
-from gaits.tasks import TASKS, Task, make_task
+from gaits.tasks import TASKS, Task, make_task, register_task
 
 if TYPE_CHECKING:
     from gaits.algorithms import ALGORITHMS
@@ -36,6 +36,7 @@ __all__ = [
     "load_run",
     "load_study",
     "make_task",
+    "register_task",
     "resume",
     "run_study",
     "train",

@@ -35,7 +35,7 @@ def make_archive(
     return GridArchive(
         solution_dim=task.solution_dim if solution_dim is None else solution_dim,
         dims=task.grid,
-        ranges=[task.measure_range] * len(task.grid),
+        ranges=task.ranges,
         qd_score_offset=task.objective_range[0],
         solution_dtype=np.float32,
         objective_dtype=np.float64,

@@ -18,6 +18,18 @@ from gaits.tasks import TASKS, make_task
 LEARNER_CORES = (
     "Cores that critics train on while episodes run; default: all, shared with the workers. Changes the speed only."
 )
+WORKERS = "Threads to play episodes on; processes, for an environment in Python. Default: one per core."
+SCHEDULER = (
+    "Play episodes on a Dask cluster (needs gaits[cluster]): its address such as tcp://HOST:8786, its scheduler's file, "
+    "local for --workers processes here, or slurm for --workers jobs."
+)
+DEADLINE = "Seconds without an answer, after which a cluster's workers are given up and their episodes played elsewhere."
+OWN_TASK = "MODULE:NAME of a task of your own that this needs; files never decide which code runs."
+Workers = Annotated[int | None, arg(help=WORKERS)]
+Scheduler = Annotated[str | None, arg(metavar="ADDRESS", help=SCHEDULER)]
+Deadline = Annotated[float, arg(help=DEADLINE)]
+LearnerCores = Annotated[int | None, arg(help=LEARNER_CORES)]
+OwnTask = Annotated[tuple[str, ...], arg(metavar="MODULE:NAME", help=OWN_TASK)]
 
 
 @dataclass(frozen=True)
@@ -33,7 +45,7 @@ def tasks() -> None:
         low, high = task.objective_range
         rows.append(
             (
-                *(task.name, task.env_id if task.robot else "-", *(str(n or "-") for n in (task.obs_dim, task.action_dim))),
+                *(task.name, task.env_id, *(str(n or "-") for n in (task.obs_dim, task.action_dim))),
                 f"{task.solution_dim:,}",
                 *("x".join(map(str, task.grid)), f"{low:,.2f} .. {high:,.0f}", ", ".join(task.measure_names)),
             )
@@ -82,8 +94,11 @@ def resume(
     run: Annotated[Positional[Path], arg(metavar="RUN", help="Folder of the run.")],
     *,
     evaluations: Annotated[int | None, arg(help="A new total, to make a finished run longer.")] = None,
-    workers: Annotated[int | None, arg(help="Threads to play episodes on; default: one per core.")] = None,
-    learner_cores: Annotated[int | None, arg(help=LEARNER_CORES)] = None,
+    task: OwnTask = (),
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    deadline: Deadline = 300.0,
+    learner_cores: LearnerCores = None,
     previous: Annotated[bool, arg(help="Go back to the checkpoint before the newest.")] = False,
     tensorboard: Annotated[bool, arg(help="Also log to RUN/tensorboard (needs gaits[tensorboard]).")] = False,
 ) -> None:
@@ -94,6 +109,7 @@ def resume(
     from gaits import training
     from gaits.runs import load_run
 
+    import_tasks(task)
     config = load_run(run).config
 
     def go(watchers: tuple) -> Any:
@@ -101,6 +117,8 @@ def resume(
             run,
             evaluations=evaluations,
             workers=workers,
+            scheduler=scheduler,
+            deadline=deadline,
             learner_cores=learner_cores,
             previous=previous,
             watchers=watchers,
@@ -120,8 +138,12 @@ def study(
     evaluations: Annotated[int | None, arg(help="Evaluations of each run, instead of the study's.")] = None,
     seeds: Annotated[str | None, arg(help="Seeds such as 1..5 or 1,2,7, instead of the study's.")] = None,
     out: Annotated[Path | None, arg(help="Folder of the study; default: runs/NAME, or where it was begun.")] = None,
-    workers: Annotated[int | None, arg(help="Threads to play episodes on; default: one per core.")] = None,
-    learner_cores: Annotated[int | None, arg(help=LEARNER_CORES)] = None,
+    task: OwnTask = (),
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    deadline: Deadline = 300.0,
+    at_once: Annotated[int, arg(help="Runs that share a cluster, each in a process of its own; needs --scheduler.")] = 1,
+    learner_cores: LearnerCores = None,
     dry_run: Annotated[bool, arg(help="Only list the runs.")] = False,
 ) -> None:
     """Make many runs: tasks x algorithms x seeds. Begun runs are resumed, finished ones skipped; failures do not stop it.
@@ -133,6 +155,7 @@ def study(
     from gaits.study import load_study, make_overview, run_study
     from gaits.study import preset as find_preset
 
+    import_tasks(task)
     if (study is None) == (preset is None):
         raise ValueError("Give a study's TOML file or folder, or --preset paper; one of the two.")
     plan = load_study(study) if study is not None else find_preset(str(preset))
@@ -142,7 +165,16 @@ def study(
         print("\n".join(run.name for run in plan.runs))
         print(f"{len(plan.runs)} runs of {plan.evaluations:,} evaluations, in {folder}.")
         return
-    report = run_study(plan, folder, workers, learner_cores, make_overview(plan))
+    report = run_study(
+        plan,
+        folder,
+        workers,
+        learner_cores,
+        make_overview(plan),
+        scheduler=scheduler,
+        deadline=deadline,
+        at_once=at_once,
+    )
     print(report)
     if report.interrupted:
         raise KeyboardInterrupt
@@ -155,7 +187,9 @@ def evaluate(
     *,
     episodes: Annotated[int, arg(help="New episodes per elite.")] = 10,
     seed: Annotated[int, arg(help="Same seed, same episodes, for all elites of all runs.")] = 42,
-    workers: Annotated[int | None, arg(help="Threads to play episodes on; default: one per core.")] = None,
+    task: OwnTask = (),
+    workers: Workers = None,
+    scheduler: Scheduler = None,
 ) -> None:
     """Play every elite again: how robust the archive is, and what is left of it without luck.
 
@@ -170,6 +204,7 @@ def evaluate(
     from gaits.progress import make_counter
     from gaits.runs import load_run
 
+    import_tasks(task)
     found_runs = [load_run(folder) for folder in expand(runs)]  # all of them first: a typo should not cost an hour
     if not found_runs:
         raise ValueError("Give at least one run's folder.")
@@ -178,7 +213,7 @@ def evaluate(
         folder = run.folder
         try:
             with make_counter(f"{folder.name}: elites played again") as progress:
-                found = evaluate_run(run, episodes, seed, workers, progress)
+                found = evaluate_run(run, episodes, seed, workers, progress, scheduler)
         except ValueError as error:
             if len(found_runs) == 1:
                 raise
@@ -258,7 +293,7 @@ def make_train(settings_type: type) -> Callable[..., None]:
     """The train command for an algorithm with these settings."""
 
     def train(
-        task: Annotated[Positional[str], arg(metavar="TASK", help="One of: gaits tasks.")],
+        task: Annotated[Positional[str], arg(metavar="TASK", help="One of: gaits tasks. Or MODULE:NAME, one of your own.")],
         algorithm: Annotated[Positional[str], arg(metavar="ALGORITHM", help="One of: gaits algorithms.")],
         settings: Annotated[settings_type, arg(name="")],  # type: ignore[valid-type]
         *,
@@ -266,8 +301,10 @@ def make_train(settings_type: type) -> Callable[..., None]:
             int, arg(help="Stop after this many evaluations (one episode of one policy each).")
         ] = 1_000_000,
         seed: Annotated[int, arg(help="Same seed, same run.")] = 1,
-        workers: Annotated[int | None, arg(help="Threads to play episodes on; default: one per core.")] = None,
-        learner_cores: Annotated[int | None, arg(help=LEARNER_CORES)] = None,
+        workers: Workers = None,
+        scheduler: Scheduler = None,
+        deadline: Deadline = 300.0,
+        learner_cores: LearnerCores = None,
         out: Annotated[Path | None, arg(help="Folder of the run; default: runs/TASK-ALGORITHM-seedSEED.")] = None,
         grid: Annotated[tuple[int, ...] | None, arg(help="Cells along each measure, instead of the task's.")] = None,
         objective_range: Annotated[
@@ -293,7 +330,7 @@ def make_train(settings_type: type) -> Callable[..., None]:
         from gaits import training
 
         chosen = make_task(task, grid=grid, objective_range=objective_range, max_steps=max_steps, hidden=hidden)
-        folder = out or Path("runs", f"{task}-{algorithm}-seed{seed}")
+        folder = out or Path("runs", f"{chosen.name}-{algorithm}-seed{seed}")
         values = {field.name: getattr(settings, field.name) for field in fields(settings_type)}
 
         def go(watchers: tuple) -> Any:
@@ -303,6 +340,8 @@ def make_train(settings_type: type) -> Callable[..., None]:
                 evaluations=evaluations,
                 seed=seed,
                 workers=workers,
+                scheduler=scheduler,
+                deadline=deadline,
                 learner_cores=learner_cores,
                 out=folder,
                 name=name,
@@ -312,9 +351,17 @@ def make_train(settings_type: type) -> Callable[..., None]:
                 **values,
             )
 
-        follow(go, folder, task, algorithm, evaluations, tensorboard)
+        follow(go, folder, chosen.name, algorithm, evaluations, tensorboard)
 
     return train
+
+
+def import_tasks(names: Sequence[str]) -> None:
+    """Make tasks of the user's own known, before anything is read that names them."""
+    from gaits.tasks import import_task
+
+    for name in names:
+        import_task(name)
 
 
 def follow(go: Callable[[tuple], Any], folder: Path, task: str, algorithm: str, evaluations: int, tensorboard: bool) -> None:
@@ -335,16 +382,14 @@ def follow(go: Callable[[tuple], Any], folder: Path, task: str, algorithm: str, 
         raise KeyboardInterrupt from None
     except KeyboardInterrupt:
         begun = (folder / "config.json").exists()
-        print(
-            f"Left at once. Go on from the last checkpoint with: gaits resume {folder}" if begun else "Left before it began."
-        )
+        print(f"Left at once. Go on from the last checkpoint with: {again(folder)}" if begun else "Left before it began.")
         raise
     except BrokenPipeError:
         raise
     except OSError as error:
         raise ValueError(
             f"{error.strerror or error} ({error.filename or folder}). The last checkpoint is intact. "
-            f"Make room or fix the folder, then: gaits resume {folder}"
+            f"Make room or fix the folder, then: {again(folder)}"
         ) from None
     archive = run.archive
     picture = folder / "archive.png"
@@ -355,8 +400,15 @@ def follow(go: Callable[[tuple], Any], folder: Path, task: str, algorithm: str, 
         f"Done in {duration(seconds)}: {numbers['elites']:.0f} elites, coverage {numbers['coverage']:.1%}, "
         f"QD score {numbers['qd_score']:,.0f}, best {numbers['objective_max']:,.1f}.\n"
         f"Results are in {folder}. Look at {picture}.\n"
-        f"Make it longer with:\n  gaits resume {folder} --evaluations {2 * evaluations}"
+        f"Make it longer with:\n  {again(folder)} --evaluations {2 * evaluations}"
     )
+
+
+def again(folder: Path) -> str:
+    """The command that goes on with a run."""
+    from gaits.runs import load_run
+
+    return load_run(folder).config.resume_command(folder)
 
 
 def make_app(args: Sequence[str]) -> tyro.extras.SubcommandApp:
@@ -403,7 +455,8 @@ def check_names(args: list[str]) -> None:
         from gaits.algorithms import ALGORITHMS
         from gaits.names import lookup
 
-        make_task(words[1])
+        if ":" not in words[1]:
+            lookup("task", words[1], TASKS)
         lookup("algorithm", words[2], ALGORITHMS)
 
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from gaits.algorithms import ALGORITHMS, Iteration
 from gaits.console import say
-from gaits.evaluation import make_evaluator
+from gaits.evaluation import EpisodeFailed, make_evaluator
+from gaits.evaluation.cluster import ClusterLost
 from gaits.gradients import Diverged
 from gaits.runs import Run, load_run
 from gaits.runs.config import Config, make_config, package_versions
@@ -38,8 +39,10 @@ class Watcher(Protocol):
 class Interrupted(Exception):
     """The run was asked to stop; it was saved and can be resumed."""
 
-    def __init__(self, folder: Path, iteration: int) -> None:
-        super().__init__(f"Stopped after iteration {iteration}; everything is saved. Go on with: gaits resume {folder}")
+    def __init__(self, folder: Path, config: Config, iteration: int) -> None:
+        super().__init__(
+            f"Stopped after iteration {iteration}; everything is saved. Go on with: {config.resume_command(folder)}"
+        )
 
 
 def train(
@@ -49,6 +52,8 @@ def train(
     evaluations: int = 1_000_000,
     seed: int = 1,
     workers: int | None = None,
+    scheduler: str | None = None,
+    deadline: float = 300.0,
     learner_cores: int | None = None,
     out: str | Path | None = None,
     name: str | None = None,
@@ -65,7 +70,10 @@ def train(
         algorithm: Name of an algorithm.
         evaluations: Stop after this many; an iteration that was begun is finished.
         seed: Same seed, same run, whatever the number of workers.
-        workers: Threads to play episodes on; default: one per core.
+        workers: Threads to play episodes on, processes for an environment in Python; default: one per core.
+        scheduler: Play episodes on a Dask cluster instead: a scheduler's address or file, ``local`` or ``slurm`` with
+            ``workers`` processes or jobs.
+        deadline: Seconds without an answer, after which a cluster's workers are given up.
         learner_cores: Cores that critics train on while episodes run; default: all. Changes the speed only.
         out: Folder of the run; default: ``runs/TASK-ALGORITHM-seedSEED``.
         name: What it is compared as; default: the algorithm, with those settings in which runs differ.
@@ -87,7 +95,7 @@ def train(
         )
         folder = Path(out) if out is not None else Path("runs", f"{config.task}-{algorithm}-seed{config.seed}")
         check_free(folder)
-        with make_search(config, workers, learner_cores) as search, new_folder(folder):
+        with make_search(config, workers, scheduler, deadline, learner_cores) as search, new_folder(folder):
             config.save(folder)
             return _run(search, RunDirectory(folder, config), callback, watchers)
 
@@ -97,6 +105,8 @@ def resume(
     *,
     evaluations: int | None = None,
     workers: int | None = None,
+    scheduler: str | None = None,
+    deadline: float = 300.0,
     learner_cores: int | None = None,
     previous: bool = False,
     callback: Callback | None = None,
@@ -107,7 +117,7 @@ def resume(
     Args:
         folder: The run.
         evaluations: A new total, to make a finished run longer.
-        workers, learner_cores: As for ``train``; they may differ from the run's before.
+        workers, scheduler, deadline, learner_cores: As for ``train``; they may differ from the run's before.
         previous: Go back to the checkpoint before the newest.
     """
     with closing(watchers):
@@ -116,7 +126,7 @@ def resume(
         for name, version in package_versions().items():
             if config.versions.get(name) != version:
                 say(f"{name} was {config.versions.get(name)} when the run began and is {version} now: results may differ.")
-        with make_search(config, workers, learner_cores) as search, locked(run.folder):
+        with make_search(config, workers, scheduler, deadline, learner_cores) as search, locked(run.folder):
             directory = RunDirectory(run.folder, config)
             directory.restore(search, previous)
             done = search.counters.evaluations
@@ -138,14 +148,20 @@ def closing(watchers: tuple[Watcher, ...]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def make_search(config: Config, workers: int | None, learner_cores: int | None = None) -> Iterator[Search]:
+def make_search(
+    config: Config,
+    workers: int | None,
+    scheduler: str | None = None,
+    deadline: float = 300.0,
+    learner_cores: int | None = None,
+) -> Iterator[Search]:
     """A search at its beginning, with everything it needs open."""
     if learner_cores is not None:
         whole_number("learner_cores", learner_cores, 1)
     task = config.make_task()
     seed = np.random.SeedSequence(config.seed, spawn_key=(0,))
     algorithm = ALGORITHMS[config.algorithm].make(task, config.make_settings(), seed)
-    with make_evaluator(task, workers) as evaluator:
+    with make_evaluator(task, workers, scheduler, deadline) as evaluator:
         yield Search(algorithm, evaluator, _seed_key(config.seed), learner_cores)
 
 
@@ -161,14 +177,19 @@ def _run(search: Search, directory: RunDirectory, callback: Callback | None, wat
                 break
         directory.save(search)
         if stop.is_set() and search.counters.evaluations < config.evaluations:
-            raise Interrupted(directory.folder, search.counters.iteration)
+            raise Interrupted(directory.folder, config, search.counters.iteration)
     return Run(directory.folder, config)
 
 
 def iterate(search: Search, directory: RunDirectory) -> Iteration:
-    """One iteration; if a critic diverges in it, say what is left and what to do."""
+    """One iteration; if a critic diverges or an episode cannot be played, say what is left and what to do."""
     try:
         return search.iterate()
+    except (EpisodeFailed, ClusterLost) as error:
+        raise type(error)(
+            f"{error}\nThat was in iteration {search.counters.iteration + 1}. {directory.folder} keeps its checkpoint of "
+            f"iteration {directory.saved_iteration}. Go on with: {directory.config.resume_command(directory.folder)}"
+        ) from None
     except Diverged as error:
         raise ValueError(
             f"{error} That was in iteration {search.counters.iteration + 1}. {directory.folder} keeps its last good "

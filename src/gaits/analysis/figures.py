@@ -37,8 +37,8 @@ def draw_archive(ax: Axes, grid: np.ndarray, task: Task, vmin: float | None = No
     picture = nested(grid)
     ax.set_facecolor(EMPTY)
     x_dims, y_dims = grid.shape[0::2], grid.shape[1::2]
-    low, high = task.measure_range if grid.ndim <= 2 else (0.0, 1.0)
-    extent = (low, high, low, high)
+    x_range, y_range = (task.ranges[0], task.ranges[-1]) if grid.ndim <= 2 else ((0.0, 1.0), (0.0, 1.0))
+    extent = (*x_range, *y_range)
     image = ax.imshow(
         picture, origin="lower", extent=extent, aspect="auto", cmap=COLORS, vmin=vmin, vmax=vmax, interpolation="nearest"
     )

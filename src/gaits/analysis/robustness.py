@@ -93,6 +93,7 @@ def evaluate_run(
     seed: int = 42,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    scheduler: str | None = None,
 ) -> Evaluation:
     """Play every elite of a run ``episodes`` times and save the outcome beside the run. If it is there already, read it.
 
@@ -100,6 +101,7 @@ def evaluate_run(
     they were stored with.
 
     Args:
+        workers, scheduler: As for ``train``.
         progress: Called with (elites done, elites in all).
     """
     whole_number("episodes", episodes, 1)
@@ -118,7 +120,7 @@ def evaluate_run(
     statistics = {name: data[name] for name in ("obs_mean", "obs_std") if name in data}
     seeds = episode_seeds(seed, 0, episodes)
     parts = []
-    with make_evaluator(run.task, workers) as evaluator:
+    with make_evaluator(run.task, workers, scheduler) as evaluator:
         for start in range(0, n, CHUNK):
             rows = slice(start, min(start + CHUNK, n))
             solutions = data["solution"][rows]

@@ -40,7 +40,7 @@ def make_run(
     history, rows = History(len(task.grid)), []
     for i in range(iterations):
         objective = low + (high - low) * np.clip(level[i] * rng.random(batch), 0, 1)
-        measures = rng.uniform(*task.measure_range, (batch, len(task.grid)))
+        measures = np.stack([rng.uniform(*limits, batch) for limits in task.ranges], axis=1)
         width = task.solution_dim if solution_dim is None else solution_dim
         history.add(i + 1, [insert(archive, np.zeros((batch, width), np.float32), objective, measures)])
         seconds = {name: (i + 1) * share for name, share in (("seconds", 2.0), ("seconds_evaluate", 1.9))}

@@ -1,17 +1,34 @@
 """Turning solutions into objectives and measures."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from gaits.evaluation.function import FunctionEvaluator
 from gaits.evaluation.local import LocalEvaluator, available_cores
+from gaits.evaluation.player import EpisodeFailed
 from gaits.evaluation.results import Evaluator, Pending, Results, Transitions
 from gaits.tasks.task import Task
 
+if TYPE_CHECKING:
+    from gaits.evaluation.cluster import ClusterEvaluator
 
-def make_evaluator(task: Task, workers: int | None = None) -> LocalEvaluator | FunctionEvaluator:
-    """What evaluates this task on this machine."""
-    return LocalEvaluator(task, workers) if task.function is None else FunctionEvaluator(task)
+
+def make_evaluator(
+    task: Task, workers: int | None = None, scheduler: str | None = None, deadline: float = 300.0
+) -> LocalEvaluator | FunctionEvaluator | ClusterEvaluator:
+    """What evaluates this task: here, on ``workers`` threads or processes, or on the cluster of a Dask ``scheduler``."""
+    if task.function is not None:
+        return FunctionEvaluator(task)
+    if scheduler is None:
+        return LocalEvaluator(task, workers)
+    from gaits.evaluation.cluster import ClusterEvaluator
+
+    return ClusterEvaluator(task, scheduler, workers, deadline)
 
 
 __all__ = [
+    "EpisodeFailed",
     "Evaluator",
     "FunctionEvaluator",
     "LocalEvaluator",

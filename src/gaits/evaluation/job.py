@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gaits.evaluation.player import EpisodeFailed, Player
 from gaits.evaluation.results import Results, Transitions
 from gaits.physics import kernel
-from gaits.physics.world import Episode, Simulator, check_seed, start_angles
+from gaits.physics.world import Episode, check_seed
 from gaits.tasks.task import Task
 
 
@@ -23,22 +24,37 @@ class Job:
     action_noise: float
     obs_mean: np.ndarray  # (n or 1, obs_dim) float32
     obs_std: np.ndarray  # (n or 1, obs_dim) float32
+    first: int = 0
+    """Position of the first solution in the batch this is a part of."""
 
     @property
     def n_episodes(self) -> int:
         return self.seeds.size
 
-    def play(self, episode: int, simulator: Simulator, task: Task) -> Episode:
+    def play(self, episode: int, player: Player, task: Task) -> Episode:
         """Play one episode of the batch; the outcome depends on nothing else."""
         i = episode // self.seeds.shape[1]
         seed = int(self.seeds.flat[episode])
-        return simulator.rollout(
-            self.solutions[i],
-            start_angles(seed, task.action_dim),
-            self.obs_mean[i % len(self.obs_mean)],
-            self.obs_std[i % len(self.obs_std)],
-            draw_noise(seed, self.action_noise, task),
-            bool(self.transitions[i]),
+        try:
+            return player.play(
+                self.solutions[i],
+                seed,
+                self.obs_mean[i % len(self.obs_mean)],
+                self.obs_std[i % len(self.obs_std)],
+                draw_noise(seed, self.action_noise, task),
+                bool(self.transitions[i]),
+            )
+        except EpisodeFailed as error:
+            raise EpisodeFailed(
+                f"{task.name} failed in the episode of solution {self.first + i} with seed {seed}. {error}"
+            ) from None
+
+    def part(self, start: int, stop: int) -> Job:
+        """The job of some of the solutions, in arrays that travel alone."""
+        rows = slice(start, stop)
+        mean, std = (a[rows] if len(a) > 1 else a for a in (self.obs_mean, self.obs_std))
+        return Job(
+            self.solutions[rows], self.seeds[rows], self.transitions[rows], self.action_noise, mean, std, self.first + start
         )
 
     def assemble(self, episodes: list[Episode], task: Task) -> Results:

@@ -1,9 +1,8 @@
-"""Evaluation on this machine's cores: threads, each with a physics client of its own."""
+"""Evaluation on this machine's cores: threads, each with a player of its own."""
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import queue
 from collections.abc import Iterator
@@ -13,15 +12,16 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from gaits.evaluation.job import Job, make_job
+from gaits.evaluation.player import Player, make_local_player
 from gaits.evaluation.results import Results
-from gaits.physics import make_simulator
-from gaits.physics.world import Episode, Simulator
+from gaits.physics.world import Episode
 from gaits.settings import whole_number
 from gaits.tasks.task import Task
 
 
 class LocalEvaluator:
-    """Plays episodes on ``workers`` threads (default: one per core); the physics runs outside the interpreter's lock.
+    """Plays episodes on ``workers`` threads (default: one per core). The physics runs outside the interpreter's lock;
+    environments written in Python run in a process per thread.
 
     Threads take the next episode whenever they are free. An episode depends only on its solution and seed, so results
     do not depend on the number of threads, the order of the solutions, or what ran before.
@@ -31,14 +31,17 @@ class LocalEvaluator:
         if not isinstance(task, Task):
             raise ValueError(f"task must be a Task, as gaits.make_task({str(task)!r}) gives; got {task!r}.")
         workers = available_cores() if workers is None else whole_number("workers", workers, 1)
+        if task.env is not None:
+            task.env.check()
         self.task = task
         self.workers = workers
         self._closed = False
-        self._simulators: queue.SimpleQueue[Simulator] = queue.SimpleQueue()
+        self._players: queue.SimpleQueue[Player] = queue.SimpleQueue()
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="gaits-rollout")
         try:
-            for _ in range(workers):
-                self._simulators.put(make_simulator(task))
+            starting = self._threads.map if task.env is not None else map  # a process takes seconds to start
+            for player in starting(make_local_player, [task] * workers):
+                self._players.put(player)
         except BaseException:
             self.close()
             raise
@@ -54,7 +57,7 @@ class LocalEvaluator:
             raise RuntimeError("This evaluator is closed; make a new one.")
         job = make_job(self.task, solutions, seeds, transitions, **options)
         episodes: list[Episode | None] = [None] * job.n_episodes
-        turns = itertools.count()
+        turns = iter(range(job.n_episodes))
         futures = [self._threads.submit(self._work, job, turns, episodes) for _ in range(min(self.workers, job.n_episodes))]
         return LocalPending(self.task, job, episodes, futures)
 
@@ -62,19 +65,23 @@ class LocalEvaluator:
         return self.submit(solutions, seeds, transitions, **options).result()
 
     def _work(self, job: Job, turns: Iterator[int], episodes: list[Episode | None]) -> None:
-        simulator = self._simulators.get()
+        player = self._players.get()
         try:
-            while not self._closed and (turn := next(turns)) < len(episodes):
-                episodes[turn] = job.play(turn, simulator, self.task)
+            while not self._closed and (turn := next(turns, len(episodes))) < len(episodes):
+                episodes[turn] = job.play(turn, player, self.task)
+        except BaseException:
+            for _ in turns:  # the others need not go on
+                pass
+            raise
         finally:
-            self._simulators.put(simulator)
+            self._players.put(player)
 
     def close(self) -> None:
-        """Stop after the episodes under way, and free all threads and physics clients."""
+        """Stop after the episodes under way, and free all threads and players."""
         self._closed = True
         self._threads.shutdown(wait=True, cancel_futures=True)
-        while not self._simulators.empty():
-            self._simulators.get().close()
+        while not self._players.empty():
+            self._players.get().close()
 
     def __enter__(self) -> LocalEvaluator:
         return self

@@ -156,7 +156,7 @@ def make_body(robot: Robot, body: int, floor: int) -> kernel.Body:
         min_height=robot.min_height,
         max_pitch=robot.max_pitch,
         terminates=robot.terminates,
-        initial_height=robot.initial_height,
+        initial_height=np.nan if robot.initial_height is None else robot.initial_height,
         electricity_cost=robot.effort_scale * ELECTRICITY_COST,
         stall_cost=robot.effort_scale * STALL_COST,
     )

@@ -20,11 +20,14 @@ from gaits.algorithms import ALGORITHMS
 from gaits.names import lookup
 from gaits.runs.files import write_whole
 from gaits.settings import make_settings, positive, whole_number
-from gaits.tasks import TASKS, Task, make_task
+from gaits.tasks import OURS, TASKS, Task, make_task, register_task
+from gaits.tasks.environment import Environment
 
 VERSION = 1
 PACKAGES = ("gaits", "numpy", "numba", "ribs", "gymnasium", "pybullet-arm64", "jax", "optax", "scipy")
 TASK_FIELDS = ("grid", "objective_range", "max_steps", "hidden")
+OWN_FIELDS = ("title", "measure_names", "measure_range", "obs_dim", "action_dim")
+"""What must also be known of a task of the user's own, to read its run where the task is not known."""
 
 
 @functools.cache
@@ -56,6 +59,8 @@ class Config:
     settings: dict[str, Any]
     checkpoint_iterations: int = 100
     checkpoint_minutes: float = 5.0
+    own_task: dict[str, Any] | None = None
+    """``OWN_FIELDS`` of a task that does not come with gaits, and ``source``, the MODULE:NAME that gives it, or None."""
     name: str | None = None
     """What the run is compared as, if not its algorithm."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -78,7 +83,18 @@ class Config:
                 raise ValueError(f"{name} must be a table; got {getattr(self, name)!r}.")
 
     def make_task(self) -> Task:
-        return make_task(self.task, **self.task_fields)
+        """The task. One of the user's own that is not registered can be looked at, not played: no code is imported."""
+        if self.own_task is not None and self.task not in TASKS:
+            own = {name: _tuples(value) for name, value in self.own_task.items() if name in OWN_FIELDS}
+            fields = {name: _tuples(value) for name, value in self.task_fields.items()}
+            return Task(name=self.task, env=Environment(None, (), source=self.own_task.get("source")), **own, **fields)
+        task = lookup("task", self.task, TASKS).with_(**self.task_fields)
+        if self.own_task is not None:
+            changed = _changed({name: self.own_task.get(name) for name in OWN_FIELDS}, _own_fields(task))
+            if changed:
+                told = ", ".join(f"{name} = {value}" for name, value in changed.items())
+                raise ValueError(f"the task {self.task} that is known now is another; this run's had {told}")
+        return task
 
     def make_settings(self) -> Any:
         return make_settings(ALGORITHMS[self.algorithm].settings, self.algorithm, self.settings)
@@ -86,7 +102,8 @@ class Config:
     @property
     def changed_fields(self) -> dict[str, Any]:
         """Fields of the task that are not its own."""
-        return _changed(self.task_fields, {name: getattr(TASKS[self.task], name) for name in TASK_FIELDS})
+        task = TASKS.get(self.task) or self.make_task()
+        return _changed(self.task_fields, {name: getattr(task, name) for name in TASK_FIELDS})
 
     @property
     def changed_settings(self) -> dict[str, Any]:
@@ -96,7 +113,8 @@ class Config:
     @property
     def command(self) -> str:
         """The command line that makes this run."""
-        words = ["gaits train", self.task, self.algorithm, f"--evaluations {self.evaluations}", f"--seed {self.seed}"]
+        task = (self.own_task or {}).get("source") or self.task
+        words = ["gaits train", task, self.algorithm, f"--evaluations {self.evaluations}", f"--seed {self.seed}"]
         for name, value in {**self.changed_fields, **self.changed_settings}.items():
             option = name.replace("_", "-")
             if isinstance(value, bool):
@@ -107,16 +125,27 @@ class Config:
             words.append(f"--name {shlex.quote(self.name)}")
         return " ".join(words)
 
+    def resume_command(self, folder: Path) -> str:
+        """The command line that goes on with this run."""
+        source = (self.own_task or {}).get("source")
+        return f"gaits resume {folder}" + (f" --task {source}" if source else "")
+
     def save(self, folder: Path) -> None:
         text = json.dumps(dataclasses.asdict(self), indent=2) + "\n"
         write_whole(folder / "config.json", lambda file: file.write(text.encode()))
 
 
 def _changed(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-    def plain(value: Any) -> Any:
-        return list(value) if isinstance(value, tuple) else value
+    return {name: value for name, value in values.items() if _tuples(value) != _tuples(defaults.get(name))}
 
-    return {name: value for name, value in values.items() if plain(value) != plain(defaults.get(name))}
+
+def _tuples(value: Any) -> Any:
+    """JSON's lists as the tuples they were."""
+    return tuple(map(_tuples, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _own_fields(task: Task) -> dict[str, Any]:
+    return {name: getattr(task, name) for name in OWN_FIELDS}
 
 
 def make_config(task: str | Task, algorithm: str, settings: dict[str, Any], **fields: Any) -> Config:
@@ -125,13 +154,19 @@ def make_config(task: str | Task, algorithm: str, settings: dict[str, Any], **fi
     resolved: Any = make_settings(entry.settings, algorithm, settings)
     if isinstance(task, str):
         task = make_task(task)
-    if task.name not in TASKS or (task.robot, task.function) != (TASKS[task.name].robot, TASKS[task.name].function):
+    own = None
+    if task.env is not None and task.name not in OURS:
+        own = {**_own_fields(task), "source": task.env.source}
+        if task.name not in TASKS or TASKS[task.name].env != task.env:
+            register_task(task)
+    elif task.name not in TASKS or (task.robot, task.function) != (TASKS[task.name].robot, TASKS[task.name].function):
         raise ValueError(f"A run can only be resumed on a registered task; {task.name!r} is not one, or was changed.")
     return Config(
         task=task.name,
         algorithm=algorithm,
         task_fields={name: getattr(task, name) for name in TASK_FIELDS},
         settings=dataclasses.asdict(resolved),
+        own_task=own,
         **fields,
     )
 

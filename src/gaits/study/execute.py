@@ -47,22 +47,21 @@ def execute(
     run: PlannedRun,
     folder: Path,
     *,
-    workers: int | None = None,
-    learner_cores: int | None = None,
     overview: Overview | None = None,
     stop: threading.Event | None = None,
+    **compute: Any,
 ) -> Outcome:
     """Bring the planned run in ``folder / run.name`` to its end.
 
     Args:
         run: What is planned.
         folder: The study's folder.
-        workers, learner_cores: As for ``train``.
         overview: Told when there is something to do, and shown every iteration.
         stop: Ends the run after an iteration when set; it can be resumed.
+        compute: What to play on, as for ``train``: workers, scheduler, deadline, learner_cores.
     """
     try:
-        return _execute(run, folder / run.name, workers, learner_cores, overview, stop)
+        return _execute(run, folder / run.name, overview, stop, compute)
     except training.Interrupted:
         return Outcome(run, "interrupted", SAVED)
     except Exception as error:
@@ -73,10 +72,9 @@ def execute(
 def _execute(
     run: PlannedRun,
     place: Path,
-    workers: int | None,
-    learner_cores: int | None,
     overview: Overview | None,
     stop: threading.Event | None,
+    compute: dict[str, Any],
 ) -> Outcome:
     found = load_run(place) if (place / "config.json").exists() else None
     if found and (others := differences(run, found.config)):
@@ -86,8 +84,7 @@ def _execute(
     if overview is not None:
         overview.start(run)
     common: dict[str, Any] = {
-        "workers": workers,
-        "learner_cores": learner_cores,
+        **compute,
         "watchers": () if overview is None else (overview.watch(run),),
         "callback": lambda row, archive: stop is not None and stop.is_set(),
     }

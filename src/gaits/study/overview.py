@@ -32,6 +32,7 @@ class Overview:
     def __init__(self, study: Study) -> None:
         self.study = study
         self.runs = study.runs
+        self.at_once = 1
         self.status = {run.name: "waiting" for run in self.runs}
         self.evaluations = {run.name: 0.0 for run in self.runs}
         self.seconds = {run.name: 0.0 for run in self.runs}
@@ -88,7 +89,7 @@ class Overview:
             if evaluations <= 0:
                 return None
             left += (1.0 - self.share(run)) * run.evaluations * seconds / evaluations
-        return left
+        return left / self.at_once
 
     def totals(self) -> str:
         done = sum(self.share(run) * run.evaluations for run in self.runs)

@@ -16,7 +16,7 @@ from gaits.names import lookup
 from gaits.runs.config import TASK_FIELDS
 from gaits.settings import make_settings
 from gaits.study.plan import FILE, VERSION, Study, Variant, make_variant, parse_seeds
-from gaits.tasks import Task, make_task
+from gaits.tasks import TASKS, Task
 
 KEYS = ("evaluations", "seeds", "tasks", "algorithms", "settings", "task", "variant")
 VARIANT_KEYS = ("name", "algorithm", "settings")
@@ -106,7 +106,7 @@ def _seeds(value: Any) -> tuple[int, ...]:
 def _tasks(document: dict[str, Any]) -> tuple[Task, ...]:
     names, changes = _names(document, "tasks", "qd_hopper"), _tables(document, "task", "qd_hopper")
     for name in (*names, *changes):
-        make_task(name)
+        lookup("task", name, TASKS)  # never MODULE:NAME: a file does not decide which code runs
         if name not in names:
             raise ValueError(f"[task.{name}] is for a task that the study does not run: add it to tasks, or remove it.")
     return tuple(_task(name, changes.get(name, {})) for name in names)
@@ -118,7 +118,7 @@ def _task(name: str, changes: dict[str, Any]) -> Task:
             lookup("changeable field of a task", field, dict.fromkeys(TASK_FIELDS))
             if not _fits(field, value):
                 raise ValueError(f"{field} must be {FIELD_KINDS[field]}; got {value!r}.")
-        return make_task(name, **changes)
+        return TASKS[name].with_(**changes)
 
 
 def _fits(field: str, value: Any) -> bool:

@@ -7,13 +7,16 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gaits.console import say
+from gaits.evaluation.cluster import open_cluster
 from gaits.runs.directory import locked
 from gaits.runs.files import write_whole
 from gaits.settings import whole_number
 from gaits.study.execute import Outcome, Status, execute, survey
 from gaits.study.overview import Overview
+from gaits.study.parallel import execute_together
 from gaits.study.plan import Study
 from gaits.study.read import load_study
 from gaits.training import stop_signals
@@ -28,7 +31,7 @@ class StudyReport:
     folder: Path
     planned: int
     outcomes: tuple[Outcome, ...]
-    """Of the runs whose turn came, in order."""
+    """Of the runs whose turn came, in the order they ended."""
     interrupted: bool = False
 
     def having(self, *statuses: Status) -> list[Outcome]:
@@ -74,8 +77,12 @@ def run_study(
     workers: int | None = None,
     learner_cores: int | None = None,
     watcher: Overview | None = None,
+    *,
+    scheduler: str | None = None,
+    deadline: float = 300.0,
+    at_once: int = 1,
 ) -> StudyReport:
-    """Make the runs of a study, one after the other, each in a folder of its own. Calling it again goes on.
+    """Make the runs of a study, each in a folder of its own. Calling it again goes on.
 
     Runs that are complete are skipped, those begun are resumed, and those with fewer evaluations than planned are made
     longer. A run that fails does not stop the others; a full disk and Ctrl-C do.
@@ -83,26 +90,34 @@ def run_study(
     Args:
         study: What to run; it is written to study.json, so that ``load_study(folder)`` gives it back.
         folder: Where its runs are.
-        workers, learner_cores: As for ``train``.
+        workers, learner_cores, scheduler, deadline: As for ``train``; all runs share the cluster.
+        at_once: Runs that go on at the same time on a cluster, each in a process of its own here.
         watcher: Shows how it is going, as ``make_overview(study)`` does; default: nothing.
     """
     folder, overview = Path(folder), watcher or Overview(study)
-    for name, value in (("workers", workers), ("learner_cores", learner_cores)):
+    for name, value in (("workers", workers), ("learner_cores", learner_cores), ("at_once", at_once)):
         if value is not None:
             whole_number(name, value, 1)
+    if at_once > 1 and scheduler is None:
+        raise ValueError("Several runs at once need a cluster to play on: --scheduler local, or a scheduler's address.")
+    overview.at_once = at_once
+    compute: dict[str, Any] = {"workers": workers, "learner_cores": learner_cores, "deadline": deadline}
     outcomes: list[Outcome] = []
     try:
-        with _held(folder), stop_signals() as stop, contextlib.closing(overview):
+        with _held(folder), stop_signals() as stop, contextlib.ExitStack() as stack:
+            if scheduler is not None:
+                compute |= {"scheduler": stack.enter_context(open_cluster(scheduler, workers)), "workers": None}
+            stack.enter_context(contextlib.closing(overview))
             _remember(study, folder)
             overview.begin(survey(study, folder))
-            for run in study.runs:
-                if stop.is_set() or (outcomes and outcomes[-1].ends_study):
-                    break
-                outcomes.append(
-                    execute(run, folder, workers=workers, learner_cores=learner_cores, overview=overview, stop=stop)
-                )
-                overview.end(outcomes[-1])
+            one_by_one = (execute(run, folder, overview=overview, stop=stop, **compute) for run in study.runs)
+            together = execute_together(study.runs, folder, at_once, overview, stop, compute)
+            for outcome in one_by_one if at_once == 1 else together:
+                outcomes.append(outcome)
+                overview.end(outcome)
                 _keep_tracebacks(folder, outcomes)
+                if at_once == 1 and (stop.is_set() or outcome.ends_study):
+                    break
     except KeyboardInterrupt:
         say(f"left at once. Go on from the last checkpoints with: gaits study {shlex.quote(str(folder))}")
         raise

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import importlib
+import os
+import sys
 from collections.abc import Sequence
 
 from gaits.names import lookup
@@ -10,6 +14,8 @@ from gaits.tasks.qdgym import QDGYM
 from gaits.tasks.task import Robot, Task
 
 TASKS = {task.name: task for task in (*QDGYM, *LINEAR_PROJECTION)}
+"""The tasks that come with gaits, and those of the user's own that were registered."""
+OURS = frozenset(TASKS)
 
 
 def make_task(
@@ -20,9 +26,43 @@ def make_task(
     max_steps: int | None = None,
     hidden: Sequence[int] | None = None,
 ) -> Task:
-    """The task called ``name``, with any of its fields overridden."""
-    task = lookup("task", name, TASKS)
+    """The task called ``name``, or that ``MODULE:NAME`` gives, with any of its fields overridden."""
+    task = import_task(name) if ":" in name else lookup("task", name, TASKS)
     return task.with_(grid=grid, objective_range=objective_range, max_steps=max_steps, hidden=hidden)
 
 
-__all__ = ["TASKS", "Robot", "Task", "make_task"]
+def register_task(task: Task) -> Task:
+    """Make a task of your own known by its name, so that its runs can be resumed, evaluated and part of a study."""
+    if not isinstance(task, Task):
+        raise ValueError(f"Only a Task can be registered, as Task.from_env makes; got {task!r}.")
+    if task.name in OURS:
+        raise ValueError(f"{task.name} is a task that comes with gaits; give yours another name.")
+    TASKS[task.name] = task
+    return task
+
+
+def import_task(name: str) -> Task:
+    """The task at ``MODULE:NAME``: a Task, or a function without arguments that gives one. It is registered."""
+    module_name, _, path = name.partition(":")
+    if (here := os.getcwd()) not in sys.path:
+        sys.path.insert(0, here)  # where the user's own modules are, as for python -m
+    try:
+        found = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (module_name + ".").startswith(error.name + "."):
+            raise  # the module is there, and something it needs is not
+        raise ValueError(f"There is no module {error.name!r}, looking for the task {name!r} from {here}.") from None
+    except ValueError as error:  # an empty name
+        raise ValueError(f"A task of your own is named MODULE:NAME; got {name!r} ({error}).") from None
+    for part in path.split("."):
+        candidates = {key: value for key, value in vars(found).items() if callable(value) or isinstance(value, Task)}
+        found = lookup(f"task in {module_name}", part, candidates)
+    task = found() if callable(found) else found
+    if not isinstance(task, Task):
+        raise ValueError(f"{name} must be a Task, or give one when called without arguments; it gave {task!r}.")
+    if task.env is not None:
+        task = dataclasses.replace(task, env=dataclasses.replace(task.env, source=name))
+    return register_task(task)
+
+
+__all__ = ["TASKS", "Robot", "Task", "import_task", "make_task", "register_task"]

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gaits.policies import MLP
 from gaits.settings import whole_number
+
+if TYPE_CHECKING:
+    import gymnasium
+
+    from gaits.tasks.environment import Environment, Trajectory
+
+Range = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -32,8 +42,8 @@ class Robot:
     no_touch: tuple[int, ...] = ()
     """Positions in ``feet`` whose contact ends the bonus for being alive."""
     terminates: bool = True
-    initial_height: float = math.nan
-    """Height that the observed height is relative to; NaN takes the torso's height at the start."""
+    initial_height: float | None = None
+    """Height that the observed height is relative to; None takes the torso's height at the start."""
     effort_scale: float = 1.0
     """Factor on both costs of using the motors."""
 
@@ -56,13 +66,13 @@ class Function(Protocol):
 class Task:
     """What is solved, the measures that tell behaviours apart, and the archive grid over them.
 
-    A task has either a ``robot``, whose solutions are policies played in episodes, or a ``function`` of its solutions.
+    A task has a ``robot`` or an ``env``, whose solutions are policies played in episodes, or a ``function`` of solutions.
 
     Attributes:
         measure_names: One name per measure.
         grid: Cells along each measure.
         objective_range: (min, max) objective: the QD score's offset, and the top of colour scales.
-        measure_range: (low, high) of every measure.
+        measure_range: (low, high) of every measure, or one such pair per measure.
         max_steps: Longest episode.
         hidden: Widths of the policy's hidden layers.
     """
@@ -71,9 +81,10 @@ class Task:
     title: str
     measure_names: tuple[str, ...]
     grid: tuple[int, ...]
-    objective_range: tuple[float, float]
-    measure_range: tuple[float, float] = (0.0, 1.0)
+    objective_range: Range
+    measure_range: Range | tuple[Range, ...] = (0.0, 1.0)
     robot: Robot | None = None
+    env: Environment | None = None
     function: Function | None = None
     obs_dim: int = 0
     action_dim: int = 0
@@ -81,36 +92,106 @@ class Task:
     hidden: tuple[int, ...] = (128, 128)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", self.name):
+            raise ValueError(
+                f"A task's name becomes part of folder names: letters, digits and _ . - only; got {self.name!r}."
+            )
         k = len(self.measure_names)
         if len(self.grid) != k or not all(isinstance(n, (int, np.integer)) and n > 0 for n in self.grid):
             raise ValueError(
                 f"{self.name} has {k} measure(s) ({', '.join(self.measure_names)}), so its grid needs {k} positive whole "
                 f"number(s) of cells; got {self.grid}."
             )
-        low, high = self.objective_range
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        if not _is_range(self.objective_range):
             raise ValueError(
                 f"objective_range must be two finite numbers (min, max) with min < max; got {self.objective_range}."
+            )
+        if len(self.ranges) != k or not all(map(_is_range, self.ranges)):
+            raise ValueError(
+                f"measure_range must be two finite numbers (low, high) with low < high, or {k} such pairs, one per measure; "
+                f"got {self.measure_range}."
             )
         object.__setattr__(self, "grid", tuple(map(int, self.grid)))
         whole_number("max_steps", self.max_steps, 1)
         for size in self.hidden:
             whole_number("A hidden layer's size", size, 1)
 
+    @classmethod
+    def from_env(
+        cls,
+        env: str | Callable[..., gymnasium.Env],
+        *,
+        measures: str | Sequence[str] | Callable[[Trajectory], ArrayLike],
+        grid: Sequence[int],
+        objective_range: Range,
+        measure_range: Range | Sequence[Range] = (0.0, 1.0),
+        measure_names: Sequence[str] | None = None,
+        name: str | None = None,
+        title: str | None = None,
+        max_steps: int | None = None,
+        hidden: Sequence[int] = (128, 128),
+        deadline: float = 600.0,
+        **options: Any,
+    ) -> Task:
+        """A task from any Gymnasium environment.
+
+        Episodes are played in worker processes, which import ``env`` and ``measures``: define them at the top level of a
+        module. An evaluation with seed s is the episode that ``reset(seed=s)`` starts.
+
+        Args:
+            env: An id that Gymnasium knows, or a function that makes the environment.
+            measures: Keys of ``info`` whose values when the episode ends are the measures, or a function from a
+                ``Trajectory`` to them.
+            grid: Cells along each measure.
+            objective_range: (min, max) return: the QD score's offset, and the top of colour scales.
+            measure_range: (low, high) of every measure, or one such pair per measure. Beyond counts as the outermost cell.
+            measure_names: One name per measure; default: the keys.
+            name, title: What it is called in folders, and in figures; default: after the environment.
+            max_steps: Longest episode; default: the environment's own, or 1000.
+            hidden: Widths of the policy's hidden layers.
+            deadline: Seconds after which an episode is given up, and tried again in a new process.
+            options: Handed to the environment when it is made.
+        """
+        from gaits.tasks.environment import find_sizes, make_environment, name_measures
+
+        environment = make_environment(env, measures, options, deadline)
+        obs_dim, action_dim, limit = find_sizes(environment)
+        label = str(name or (env if isinstance(env, str) else getattr(env, "__name__", type(env).__name__)))
+        return cls(
+            name=name or re.sub(r"[^a-z0-9_.-]+", "_", label.lower()).strip("_.-"),
+            title=title or label,
+            measure_names=tuple(measure_names or name_measures(environment, len(grid))),
+            grid=tuple(grid),
+            objective_range=objective_range,
+            measure_range=tuple(map(tuple, measure_range)) if np.ndim(measure_range) == 2 else tuple(measure_range),  # type: ignore[arg-type]
+            env=environment,
+            obs_dim=obs_dim,
+            action_dim=action_dim,
+            max_steps=max_steps or limit or 1000,
+            hidden=tuple(hidden),
+        )
+
+    @property
+    def ranges(self) -> tuple[Range, ...]:
+        """(low, high) of each measure."""
+        pairs = np.ndim(self.measure_range) == 2
+        return self.measure_range if pairs else (self.measure_range,) * len(self.measure_names)  # type: ignore[return-value]
+
     @property
     def body(self) -> Robot:
         """The robot of a task that has one."""
         if self.robot is None:
-            raise ValueError(
-                f"{self.name} is a function, not a robot: it has no policies and no episodes. "
-                "Choose a task such as qd_hopper."
-            )
+            raise ValueError(f"{self.name} has no robot that Bullet simulates. Choose a task such as qd_hopper.")
         return self.robot
 
     @property
     def policy(self) -> MLP:
         """The network that a solution is the parameters of."""
-        assert self.body
+        if self.function is not None:
+            raise ValueError(
+                f"{self.name} is a function, not a robot: it has no policies and no episodes. "
+                "Choose a task such as qd_hopper."
+            )
         return MLP(self.obs_dim, self.hidden, self.action_dim)
 
     @property
@@ -123,7 +204,11 @@ class Task:
 
     @property
     def env_id(self) -> str:
-        """The name under which Gymnasium makes this task's environment."""
+        """The name under which Gymnasium makes this task's environment; - if there is none."""
+        if self.env is not None:
+            return self.env.make if isinstance(self.env.make, str) else "-"
+        if self.robot is None:
+            return "-"
         return "gaits/" + self.title.replace(" ", "").replace("-", "") + "-v0"
 
     def with_(self, **changes: Any) -> Task:
@@ -133,3 +218,11 @@ class Task:
             if key in changes:
                 changes[key] = tuple(changes[key])
         return dataclasses.replace(self, **changes)
+
+
+def _is_range(value: Any) -> bool:
+    try:
+        low, high = value
+        return math.isfinite(low) and math.isfinite(high) and low < high
+    except (TypeError, ValueError):
+        return False

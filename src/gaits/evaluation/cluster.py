@@ -1,0 +1,269 @@
+"""Evaluation on a Dask cluster: batches cut into chunks, played by the same players, put together in the same order.
+
+An episode depends only on its solution and seed, so a chunk can be played anywhere, and again: a worker that dies, hangs or
+leaves costs time and nothing else. What runs on the workers is in ``chunks.py``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import logging
+import pickle
+import queue
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from numpy.typing import ArrayLike
+
+from gaits.console import say
+from gaits.evaluation.chunks import cut, package_versions, play_chunk, unpack
+from gaits.evaluation.job import Job, make_job
+from gaits.evaluation.local import available_cores
+from gaits.evaluation.player import EpisodeFailed, describe
+from gaits.evaluation.results import Results
+from gaits.physics.world import Episode
+from gaits.settings import whole_number
+from gaits.tasks.task import Task
+
+ATTEMPTS = 10
+"""Times a chunk is sent out because workers die or hang with it, before that is taken for its own fault."""
+PATIENCE = 60.0
+"""Seconds to look for a scheduler that is gone."""
+POLL = 0.5
+
+
+class ClusterLost(ValueError):
+    """The cluster cannot be reached, or has no workers any more."""
+
+
+class Chunk(NamedTuple):
+    """Solutions start .. stop - 1 of a batch, and how often they were sent out."""
+
+    start: int
+    stop: int
+    sent: int = 1
+
+
+class ClusterEvaluator:
+    """Plays episodes on the workers of a Dask cluster.
+
+    Args:
+        task: What is evaluated.
+        scheduler: See ``open_cluster``.
+        workers: Processes of a local cluster, jobs of a Slurm cluster.
+        deadline: Seconds without any chunk coming back, after which the workers that hold the rest are given up.
+    """
+
+    def __init__(self, task: Task, scheduler: str, workers: int | None = None, deadline: float = 300.0) -> None:
+        if task.env is not None:
+            task.env.check()
+        self.task, self.deadline = task, deadline
+        self._task_bytes = pickle.dumps(task)
+        self._closed = False
+        with contextlib.ExitStack() as stack:
+            self.address = stack.enter_context(open_cluster(scheduler, workers))
+            self.client = connect(self.address)
+            self._resources = stack.pop_all()
+        if not self.threads:
+            say(f"{self.address} has no workers yet; start some with: dask worker {self.address}")
+
+    @property
+    def threads(self) -> int:
+        """Threads of all workers now."""
+        return sum(self.client.ncores().values())
+
+    def submit(
+        self, solutions: ArrayLike, seeds: ArrayLike, transitions: ArrayLike = False, **options: Any
+    ) -> ClusterPending:
+        if self._closed:
+            raise RuntimeError("This evaluator is closed; make a new one.")
+        return ClusterPending(self, make_job(self.task, solutions, seeds, transitions, **options))
+
+    def evaluate(self, solutions: ArrayLike, seeds: ArrayLike, transitions: ArrayLike = False, **options: Any) -> Results:
+        return self.submit(solutions, seeds, transitions, **options).result()
+
+    def send(self, job: Job, chunk: Chunk) -> Any:
+        """A future of the chunk's episodes."""
+        part = job.part(chunk.start, chunk.stop)
+        name = f"gaits-{uuid.uuid4().hex}"  # one of its own, so that nothing is mistaken for another run's
+        return self.client.submit(play_chunk, self._task_bytes, part, package_versions(), key=name, pure=False)
+
+    def give_up_holders(self, futures: Iterable[Any]) -> None:
+        """Take the workers that hold these chunks off the cluster; the scheduler then hands the chunks to others."""
+        keys = {future.key for future in futures}
+        holders = [worker for worker, held in self.client.processing().items() if keys.intersection(held)]
+        if not holders:
+            raise ClusterLost(f"The cluster at {self.address} had no workers to play on for {self.deadline:g} seconds.")
+        say(f"no answer for {self.deadline:g} s, so giving up {', '.join(holders)}; its episodes are played elsewhere.")
+        for worker in holders:
+            self.client.sync(self.client.scheduler.unregister, address=worker, stimulus_id="gaits-deadline")
+
+    def reconnect(self) -> None:
+        """Wait until the scheduler is back, or say that it is gone."""
+        say(f"lost the scheduler at {self.address}; looking for it for {PATIENCE:g} s ...")
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until and self.client.status == "connecting":
+            time.sleep(POLL)  # Dask's client is trying by itself
+        if self.client.status != "running":
+            with contextlib.suppress(Exception):
+                self.client.close(timeout=1)
+            self.client = connect(self.address, max(until - time.monotonic(), 1.0))
+        say(f"found the scheduler at {self.address} again; what is missing is played again.")
+
+    def close(self) -> None:
+        """Leave the cluster; one that was opened for this evaluator ends."""
+        if not self._closed:
+            self._closed = True
+            with contextlib.suppress(Exception):
+                self.client.close(timeout=5)
+            self._resources.close()
+
+    def __enter__(self) -> ClusterEvaluator:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+
+class ClusterPending:
+    """A batch that workers are playing."""
+
+    def __init__(self, evaluator: ClusterEvaluator, job: Job) -> None:
+        self.evaluator, self.job = evaluator, job
+        self.out: dict[Any, Chunk] = {}  # by future
+        self.played: dict[int, list[Episode]] = {}  # by the chunk's first solution
+        self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._send(Chunk(*bounds) for bounds in cut(len(job.solutions), max(evaluator.threads, 1)))
+
+    def _send(self, chunks: Iterable[Chunk]) -> None:
+        for chunk in chunks:
+            future = self.evaluator.send(self.job, chunk)
+            self.out[future] = chunk
+            future.add_done_callback(self._ended.put)
+
+    def result(self) -> Results:
+        heard = time.monotonic()
+        try:
+            while self.out:
+                if self.evaluator._closed:
+                    raise RuntimeError("The evaluator was closed while this job was being evaluated.")
+                if ended := self._wait():
+                    self._take(ended)
+                    heard = time.monotonic()
+                elif time.monotonic() - heard > self.evaluator.deadline:
+                    self.evaluator.give_up_holders(self.out)
+                    self.out = {future: self._once_more(chunk) for future, chunk in self.out.items()}
+                    heard = time.monotonic()
+        except BaseException:
+            with contextlib.suppress(Exception):
+                self.evaluator.client.cancel(list(self.out))
+            raise
+        episodes = [episode for start in sorted(self.played) for episode in self.played[start]]
+        return self.job.assemble(episodes, self.evaluator.task)
+
+    def _wait(self) -> list[Any]:
+        """Futures that have ended since the last time, if any do within a moment."""
+        ended = []
+        with contextlib.suppress(queue.Empty):
+            ended.append(self._ended.get(timeout=POLL))
+            while True:
+                ended.append(self._ended.get_nowait())
+        return [future for future in ended if future in self.out]
+
+    def _take(self, ended: list[Any]) -> None:
+        """Keep what was played, send out again what was lost, and raise what is nobody's misfortune."""
+        from distributed import KilledWorker
+
+        chunks = {future: self.out.pop(future) for future in ended}
+        finished = [future for future in ended if future.status == "finished"]
+        try:
+            for future, packed in zip(finished, self.evaluator.client.gather(finished), strict=True):
+                self.played[chunks.pop(future).start] = unpack(packed)
+        except EpisodeFailed:
+            raise
+        except Exception as error:  # the scheduler went, and what was finished with it
+            if self.evaluator.client.status == "running" and all(future.status == "finished" for future in finished):
+                raise EpisodeFailed(f"Results cannot be fetched from {self.evaluator.address}. {describe(error)}") from None
+        for future in chunks:
+            problem = future.exception() if future.status == "error" else None
+            if isinstance(problem, EpisodeFailed):
+                raise problem
+            if problem is not None and not isinstance(problem, KilledWorker):
+                raise EpisodeFailed(f"A worker failed. {describe(problem)}")
+        if any(future.status in ("cancelled", "lost") for future in chunks):
+            self.evaluator.reconnect()
+        self._send([self._once_more(chunk) if future.status == "error" else chunk for future, chunk in chunks.items()])
+
+    def _once_more(self, chunk: Chunk) -> Chunk:
+        if chunk.sent >= ATTEMPTS:
+            raise EpisodeFailed(
+                f"Solutions {chunk.start} to {chunk.stop - 1} of the batch cannot be played: {ATTEMPTS} times a worker "
+                "died or hung with them. Look for crashes and lack of memory in the workers' logs; if the episodes "
+                f"are only long, raise --deadline, now {self.evaluator.deadline:g} seconds."
+            )
+        return chunk._replace(sent=chunk.sent + 1)
+
+
+def connect(address: str, timeout: float = PATIENCE) -> Any:
+    from distributed import Client
+
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what it says of lost schedulers, we say better
+    try:
+        return Client(address, timeout=timeout, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ClusterLost(
+            f"No Dask scheduler answers at {address} ({type(error).__name__}). Start one with: dask scheduler"
+        ) from None
+
+
+@contextlib.contextmanager
+def open_cluster(scheduler: str, workers: int | None = None) -> Iterator[str]:
+    """The address of a cluster: one that runs already, or one that is opened for as long as it is needed.
+
+    Args:
+        scheduler: An address such as tcp://HOST:8786, the path of a scheduler's file, ``local`` for ``workers`` processes
+            on this machine, or ``slurm`` for ``workers`` jobs as Dask's configuration describes them.
+        workers: How many to start; those of a cluster that runs already are not ours to choose.
+    """
+    if workers is not None:
+        whole_number("workers", workers, 1)
+    if scheduler == "local":
+        kind = require("distributed", "LocalCluster")
+        count = workers or available_cores()
+        with kind(n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL) as cluster:
+            yield cluster.scheduler_address
+    elif scheduler == "slurm":
+        with require("dask_jobqueue", "SLURMCluster")() as cluster:
+            cluster.scale(jobs=workers or 1)
+            yield cluster.scheduler_address
+    else:
+        require("distributed", "Client")
+        if workers is not None:
+            raise ValueError(f"--workers is for --scheduler local and slurm; the cluster at {scheduler} has its own.")
+        yield find_address(scheduler)
+
+
+def find_address(scheduler: str) -> str:
+    path = Path(scheduler)
+    if path.is_file():
+        try:
+            return str(json.loads(path.read_text())["address"])
+        except (ValueError, KeyError, TypeError):
+            raise ValueError(f"{path} is not a scheduler's file, as dask scheduler --scheduler-file writes.") from None
+    if ":" not in scheduler:
+        raise ValueError(
+            f"--scheduler must be an address such as tcp://HOST:8786, a scheduler's file, local or slurm; got {scheduler!r}."
+        )
+    return scheduler
+
+
+def require(module: str, name: str) -> Any:
+    try:
+        return getattr(importlib.import_module(module), name)
+    except ImportError as error:
+        raise ValueError(f"A cluster needs Dask ({error}). Install it with: pip install 'gaits[cluster]'") from None

@@ -1,0 +1,118 @@
+"""Playing episodes of any Gymnasium environment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from gaits.physics import kernel
+from gaits.physics.world import Episode
+from gaits.tasks.environment import Actions, Trajectory, flat_size
+from gaits.tasks.task import Task
+
+
+class EnvironmentPlayer:
+    """One environment, played through its interface. The policy's arithmetic is that of the compiled kernel."""
+
+    def __init__(self, task: Task) -> None:
+        assert task.env is not None
+        self.task, self.record = task, task.env
+        self.sizes = np.array(task.policy.sizes)
+        self.buffer = np.empty(2 * self.sizes.max(), np.float32)
+        self.keep_infos = callable(self.record.measures)
+        self._open()
+
+    def _open(self) -> None:
+        self.env = self.record.open()
+        self.actions = Actions(self.env.action_space)
+        space = self.env.observation_space
+        self.box = isinstance(space, spaces.Box)
+        if (flat_size(space), self.actions.size) != (self.task.obs_dim, self.task.action_dim):
+            raise ValueError(
+                f"{self.task.name} has {self.task.obs_dim} observations and {self.task.action_dim} actions, and the "
+                f"environment that was made for it has {flat_size(space)} and {self.actions.size}."
+            )
+
+    def play(
+        self,
+        solution: np.ndarray,
+        seed: int,
+        obs_mean: np.ndarray,
+        obs_std: np.ndarray,
+        action_noise: np.ndarray,
+        record: bool,
+    ) -> Episode:
+        weights = np.empty_like(solution)
+        kernel.transpose_weights(self.sizes, solution, weights)
+        obs = self._flat(self.env.reset(seed=seed)[0])
+        seen: list[np.ndarray] = [obs]
+        done: list[np.ndarray] = []
+        rewards: list[float] = []
+        infos: list[dict[str, Any]] = []
+        end = kernel.TRUNCATED if np.isfinite(obs).all() else kernel.NON_FINITE
+        while len(done) < self.task.max_steps and end == kernel.TRUNCATED:
+            action = np.empty(self.task.action_dim, np.float32)
+            kernel.forward(self.sizes, weights, (obs - obs_mean) / obs_std, self.buffer, action)
+            if len(done) < len(action_noise):
+                action += action_noise[len(done)]
+            if not np.isfinite(action).all():
+                end = kernel.NON_FINITE
+                break
+            raw, given, terminated, truncated, info = self.env.step(self.actions.convert(action))
+            obs, reward = self._flat(raw), float(given)
+            if not (np.isfinite(reward) and np.isfinite(obs).all()):
+                end = kernel.NON_FINITE
+                break
+            if not self.keep_infos:
+                infos.clear()
+            infos.append(info)
+            seen.append(obs)
+            done.append(action)
+            rewards.append(reward)
+            if terminated:
+                end = kernel.TERMINATED
+            if truncated:
+                break
+        return self._finish(seen, done, rewards, infos, end, record)
+
+    def _finish(
+        self,
+        obs: list[np.ndarray],
+        actions: list[np.ndarray],
+        rewards: list[float],
+        infos: list[Any],
+        end: int,
+        record: bool,
+    ) -> Episode:
+        trajectory = Trajectory(
+            np.array(obs),
+            np.array(actions, np.float32).reshape(-1, self.task.action_dim),
+            np.array(rewards, float),
+            infos,
+            end == kernel.TERMINATED,
+        )
+        k = len(self.task.grid)
+        measures = self.record.measure(trajectory, k) if rewards else np.zeros(k)
+        if not np.isfinite(measures).all():
+            measures, end = np.zeros(k), kernel.NON_FINITE
+        if end == kernel.NON_FINITE:  # numbers that are not finite may survive in the environment
+            self.close()
+            self._open()
+        steps = (trajectory.obs, trajectory.action, trajectory.reward) if record else self._nothing
+        return Episode(float(sum(rewards)), measures, len(rewards), end, *steps)
+
+    @property
+    def _nothing(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        task = self.task
+        return np.zeros((1, task.obs_dim), np.float32), np.zeros((0, task.action_dim), np.float32), np.zeros(0)
+
+    def _flat(self, obs: Any) -> np.ndarray:
+        if not self.box:
+            obs = spaces.flatten(self.env.observation_space, obs)
+        with np.errstate(over="ignore"):  # what float32 cannot hold is not finite
+            return np.asarray(obs, np.float32).reshape(-1)
+
+    def close(self) -> None:
+        self.env.close()

@@ -1,0 +1,133 @@
+"""A player in a process of its own: environments in Python would otherwise take turns at the interpreter's lock."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from gaits.evaluation.player import EpisodeFailed, describe, make_player
+from gaits.physics.world import Episode
+from gaits.tasks.task import Task
+
+ATTEMPTS = 3
+"""Times an episode is tried when its process dies: once may be bad luck, such as a lack of memory."""
+SECONDS_TO_END = 2.0
+_starting = threading.Lock()
+
+
+class ProcessPlayer:
+    """Hands episodes to a spawned process, one at a time, and brings home what happens there."""
+
+    def __init__(self, task: Task) -> None:
+        assert task.env is not None
+        self.task, self.deadline = task, task.env.deadline
+        self._start()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, there = context.Pipe()
+        self.process = context.Process(target=serve, args=(there, pickle.dumps(self.task)), daemon=True, name="gaits-player")
+        with one_thread_each():
+            self.process.start()
+        there.close()
+        try:
+            self._receive()
+        except (EOFError, OSError):
+            raise EpisodeFailed(
+                f"The process for {self.task.name} ended before it was ready ({self._how_it_died()}). A script that trains "
+                'on an environment of its own must begin below: if __name__ == "__main__":'
+            ) from None
+        except EpisodeFailed as error:
+            self.close()
+            raise EpisodeFailed(f"The environment of {self.task.name} could not be made: {error}") from None
+
+    def play(
+        self,
+        solution: np.ndarray,
+        seed: int,
+        obs_mean: np.ndarray,
+        obs_std: np.ndarray,
+        action_noise: np.ndarray,
+        record: bool,
+    ) -> Episode:
+        for attempt in range(1, ATTEMPTS + 1):
+            began = time.monotonic()
+            try:
+                self.pipe.send((solution, seed, obs_mean, obs_std, action_noise, record))
+                return self._receive()
+            except (EOFError, OSError):
+                late = time.monotonic() - began >= self.deadline
+                death = f"no answer for {self.deadline:g} seconds" if late else self._how_it_died()
+                self.close()
+                if attempt < ATTEMPTS:
+                    self._start()
+        raise EpisodeFailed(f"The process that played it failed {ATTEMPTS} times in a row ({death}).")
+
+    def _receive(self) -> Any:
+        if not self.pipe.poll(self.deadline):
+            self.process.kill()
+            raise EOFError
+        good, value = self.pipe.recv()
+        if not good:
+            raise EpisodeFailed(value)
+        return value
+
+    def _how_it_died(self) -> str:
+        self.process.join(SECONDS_TO_END)
+        code = self.process.exitcode
+        if code is not None and code < 0:
+            with contextlib.suppress(ValueError):
+                return f"killed by {signal.Signals(-code).name}"
+        return f"exit code {code}"
+
+    def close(self) -> None:
+        self.pipe.close()  # which ends the process when its episode is over
+        self.process.join(SECONDS_TO_END)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+
+
+def serve(pipe: Connection, task: bytes) -> None:
+    """What the process does: play what it is sent until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which finishes the iteration
+    try:
+        player = make_player(pickle.loads(task))  # bytes of our own parent, not of a file
+        pipe.send((True, None))
+    except Exception as error:
+        pipe.send((False, describe(error)))
+        return
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            arguments = pipe.recv()
+            try:
+                answer: tuple[bool, Any] = (True, player.play(*arguments))
+            except Exception as error:
+                answer = (False, describe(error))
+            pipe.send(answer)
+    with contextlib.suppress(Exception):
+        player.close()
+
+
+@contextlib.contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Processes started meanwhile use one thread for linear algebra: there is a process for every core already."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    with _starting:
+        absent = [name for name in names if name not in os.environ]
+        os.environ.update(dict.fromkeys(absent, "1"))
+        try:
+            yield
+        finally:
+            for name in absent:
+                os.environ.pop(name, None)

@@ -1,0 +1,179 @@
+"""Any Gymnasium environment as a task: how it is made, how its episodes are measured, what its policies see and do.
+
+A policy gives one number in [-1, 1] per action: it is scaled to the bounds of a Box, and picks the largest of a Discrete.
+Observations of any space are flattened to float32.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import ArrayLike
+
+from gaits.settings import positive
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """An episode of T steps, as a measure function sees it."""
+
+    obs: np.ndarray  # (T + 1, obs_dim) float32: what the policy saw, and the last observation
+    action: np.ndarray  # (T, action_dim) float32: as the policy gave it
+    reward: np.ndarray  # (T,) float64
+    infos: Sequence[dict[str, Any]]  # T of them, one per step
+    terminated: bool
+
+    def info(self, key: str) -> np.ndarray:
+        """The values of one key of ``info``, (T, ...)."""
+        return np.array([_value(info, key) for info in self.infos])
+
+
+Measures = tuple[str, ...] | Callable[[Trajectory], ArrayLike]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Where an environment comes from, and how its episodes are measured."""
+
+    make: str | Callable[..., gymnasium.Env] | None
+    """Gymnasium's id, or a function that makes it. None in a task read from a run's folder, which runs nobody's code."""
+    measures: Measures
+    """Keys of ``info`` whose values at the last step are the measures, or a function of the trajectory."""
+    options: tuple[tuple[str, Any], ...] = ()
+    deadline: float = 600.0
+    """Seconds after which an episode is given up, and tried again in a new process."""
+    source: str | None = None
+    """``module:name`` that gives the task, if it came from there."""
+
+    def check(self) -> None:
+        """Raise if there is nothing to make the environment with."""
+        if self.make is None:
+            raise ValueError(
+                "This run is of a task of your own. Its files never run code, so name the task again: "
+                f"--task {self.source or 'MODULE:NAME'}, or gaits.register_task(task) in Python."
+            )
+
+    def open(self) -> gymnasium.Env:
+        self.check()
+        assert self.make is not None
+        if isinstance(self.make, str):
+            return gymnasium.make(self.make, disable_env_checker=True, **dict(self.options))
+        return self.make(**dict(self.options))
+
+    def measure(self, trajectory: Trajectory, k: int) -> np.ndarray:
+        """The k measures of an episode."""
+        if callable(self.measures):
+            values = np.asarray(self.measures(trajectory), float)
+        else:
+            last = trajectory.infos[-1]
+            values = np.concatenate([np.ravel(np.asarray(_value(last, key), float)) for key in self.measures])
+        if values.shape != (k,):
+            raise ValueError(f"The grid has {k} measure(s), and an episode gave measures of shape {values.shape}.")
+        return values
+
+
+def _value(info: dict[str, Any], key: str) -> Any:
+    try:
+        return info[key]
+    except KeyError:
+        raise ValueError(f"info has no {key!r}; it has: {', '.join(map(str, info)) or 'nothing'}.") from None
+
+
+def make_environment(
+    env: str | Callable[..., gymnasium.Env],
+    measures: str | Sequence[str] | Callable[[Trajectory], ArrayLike],
+    options: dict[str, Any],
+    deadline: float,
+) -> Environment:
+    """A checked record."""
+    if not isinstance(env, str) and not callable(env):
+        raise ValueError(f"env must be an id that Gymnasium knows, or a function that makes an environment; got {env!r}.")
+    if not callable(measures):
+        measures = (measures,) if isinstance(measures, str) else tuple(measures)
+        if not measures or not all(isinstance(key, str) for key in measures):
+            raise ValueError(f"measures must be keys of info, or a function of a Trajectory; got {measures!r}.")
+    environment = Environment(env, measures, tuple(sorted(options.items())), deadline)
+    positive(environment, "deadline")
+    _check_importable(environment)
+    return environment
+
+
+def name_measures(environment: Environment, k: int) -> list[str]:
+    keys = () if callable(environment.measures) else environment.measures
+    if len(keys) == k:
+        return [key.replace("_", " ") for key in keys]
+    stem = keys[0] if len(keys) == 1 else "measure"
+    return [f"{stem} {i + 1}" for i in range(k)]
+
+
+def _check_importable(environment: Environment) -> None:
+    """Worker processes import what they run, so it must be found by name."""
+    for what, value in (("env", environment.make), ("measures", environment.measures), ("options", environment.options)):
+        try:
+            pickle.dumps(value)
+        except Exception as error:
+            raise ValueError(
+                f"{what} cannot be sent to worker processes ({error}). Define it at the top level of a module, "
+                "not as a lambda and not inside a function."
+            ) from None
+
+
+def find_sizes(environment: Environment) -> tuple[int, int, int | None]:
+    """Sizes of the observation and of the policy's output, and the longest episode, from an environment made for this."""
+    try:
+        env = environment.open()
+    except TypeError as error:
+        if callable(environment.make) and "argument" in str(error):
+            signature = inspect.signature(environment.make)
+            raise ValueError(f"env must be callable as env({', '.join(dict(environment.options))}): {signature}.") from error
+        raise
+    except gymnasium.error.Error as error:
+        raise ValueError(f"Gymnasium cannot make {environment.make!r}: {error}") from None
+    if not isinstance(env, gymnasium.Env):
+        raise ValueError(f"env must make a gymnasium.Env; it made {type(env).__name__}.")
+    try:
+        limit = getattr(env.spec, "max_episode_steps", None)
+        return flat_size(env.observation_space), Actions(env.action_space).size, limit
+    finally:
+        env.close()
+
+
+def flat_size(space: spaces.Space[Any]) -> int:
+    try:
+        size = spaces.flatdim(space)
+    except (NotImplementedError, ValueError):
+        size = 0
+    if size < 1:
+        raise ValueError(f"Observations of {space} cannot be flattened to a row of numbers. Wrap the environment.")
+    return size
+
+
+class Actions:
+    """From what a policy gives, in [-1, 1], to what an environment takes."""
+
+    def __init__(self, space: spaces.Space[Any]) -> None:
+        self.space = space
+        if isinstance(space, spaces.Discrete):
+            self.size = int(space.n)
+        elif isinstance(space, spaces.Box) and np.isfinite(space.low).all() and np.isfinite(space.high).all():
+            self.size = int(np.prod(space.shape))
+            self.middle, self.reach = (space.high + space.low) / 2, (space.high - space.low) / 2
+            self.plain = bool((self.middle == 0).all() and (self.reach == 1).all())
+        else:
+            raise ValueError(
+                f"Actions of {space} have no policy here: a Box with finite bounds, or a Discrete. Wrap the environment, "
+                "for example in gymnasium.wrappers.RescaleAction."
+            )
+
+    def convert(self, action: np.ndarray) -> Any:
+        if isinstance(self.space, spaces.Discrete):
+            return int(self.space.start + np.argmax(action))
+        limited = np.clip(action, -1.0, 1.0).reshape(self.space.shape or ())
+        return (limited if self.plain else self.middle + self.reach * limited).astype(self.space.dtype)

@@ -1,0 +1,84 @@
+"""Environments and tasks of a user's own, for tests: importable by worker processes, as a user's module is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+import gaits
+
+
+class Point(gymnasium.Env):
+    """A point on a plane, pushed about; it is rewarded for staying near where it started."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (4,), np.float32)
+    action_space = spaces.Box(-0.5, 0.5, (2,), np.float32)
+
+    def __init__(self, trouble: str = "", flag: str = ""):
+        self.trouble, self.flag = trouble, flag
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.seed = seed
+        self.state = np.concatenate([np.zeros(2), self.np_random.uniform(-0.1, 0.1, 2)])
+        self.steps = 0
+        return self.state.astype(np.float32), {}
+
+    def step(self, action):
+        assert self.action_space.contains(action), action
+        self.steps += 1
+        if self.steps == 3 and self.seed == 3:
+            self._misbehave()
+        self.state[2:] += 0.1 * action
+        self.state[:2] += self.state[2:]
+        reward = 1.0 - 0.1 * float(np.abs(self.state[:2]).sum())
+        if self.trouble == "reward" and self.seed == 3:
+            reward = float("nan")
+        return (
+            self.state.astype(np.float32),
+            reward,
+            bool(np.abs(self.state).max() > 5),
+            False,
+            {"place": self.state[:2].copy()},
+        )
+
+    def _misbehave(self):
+        if self.trouble == "raise":
+            raise ZeroDivisionError("the user's own mistake")
+        if self.trouble == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.trouble == "die once" and not Path(self.flag).exists():
+            Path(self.flag).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.trouble == "hang":
+            time.sleep(3600)
+
+
+def mean_place(trajectory):
+    return trajectory.info("place").mean(axis=0)
+
+
+def point(measures="place", name="point", **changes):
+    options = {"grid": (10, 8), "objective_range": (-20.0, 30.0), "measure_range": ((-5, 5), (-4, 4)), "hidden": (8,)}
+    return gaits.Task.from_env(Point, measures=measures, name=name, max_steps=30, **{**options, **changes})
+
+
+def hopper_as_env():
+    """A task that gaits has, through its Gymnasium environment."""
+    known = gaits.make_task("qd_hopper")
+    return gaits.Task.from_env(
+        "gaits/QDHopper-v0",
+        measures="measures",
+        grid=known.grid,
+        objective_range=known.objective_range,
+        max_steps=60,
+    )
+
+
+not_a_task = 5
