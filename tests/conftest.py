@@ -26,3 +26,11 @@ def same(a, b) -> bool:
         np.array_equal(getattr(a, name), getattr(b, name))
         for name in ("objective", "measures", "length", "failed", "episode_objective")
     )
+
+
+def assert_same_archive(run: object, other: object) -> None:
+    """The archives of two runs are equal to the last bit."""
+    one, two = (gaits.load_archive(folder).data() for folder in (run, other))
+    assert set(one) == set(two)
+    for name in one:
+        np.testing.assert_array_equal(one[name][np.argsort(one["index"])], two[name][np.argsort(two["index"])])

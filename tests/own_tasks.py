@@ -56,7 +56,8 @@ class Point(gymnasium.Env):
         if self.trouble == "die once" and not Path(self.flag).exists():
             Path(self.flag).touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        if self.trouble == "hang":
+        if self.trouble == "hang once" and not Path(self.flag).exists():
+            Path(self.flag).touch()
             time.sleep(3600)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 
 
@@ -23,3 +24,8 @@ def say_if_slow(message: str, seconds: float = 1.0) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+def describe(error: BaseException) -> str:
+    """An error and where it happened, as text: what raised it may not exist at home."""
+    return f"{type(error).__name__}: {error}\n\n{''.join(traceback.format_exception(error)).rstrip()}"

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gaits.console import describe
 from gaits.evaluation.job import Job
-from gaits.evaluation.player import EpisodeFailed, Player, describe, make_player
+from gaits.evaluation.player import EpisodeFailed, Player, make_player
 from gaits.physics.world import Episode
 from gaits.tasks.task import Task
 

@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
-from gaits.console import say
+from gaits.console import describe, say
 from gaits.evaluation.chunks import cut, package_versions, play_chunk, unpack
 from gaits.evaluation.job import Job, make_job
 from gaits.evaluation.local import available_cores
-from gaits.evaluation.player import EpisodeFailed, describe
+from gaits.evaluation.player import EpisodeFailed
 from gaits.evaluation.results import Results
 from gaits.physics.world import Episode
 from gaits.settings import whole_number
@@ -74,8 +74,14 @@ class ClusterEvaluator:
 
     @property
     def threads(self) -> int:
-        """Threads of all workers now."""
-        return sum(self.client.ncores().values())
+        """Threads of all workers now. Finds the scheduler again if it is lost."""
+        try:
+            if self.client.status != "running":
+                raise OSError("lost")
+            return sum(self.client.ncores().values())
+        except OSError:  # also Dask's own CommClosedError
+            self.reconnect()
+            return sum(self.client.ncores().values())
 
     def submit(
         self, solutions: ArrayLike, seeds: ArrayLike, transitions: ArrayLike = False, **options: Any
@@ -97,8 +103,10 @@ class ClusterEvaluator:
         """Take the workers that hold these chunks off the cluster; the scheduler then hands the chunks to others."""
         keys = {future.key for future in futures}
         holders = [worker for worker, held in self.client.processing().items() if keys.intersection(held)]
-        if not holders:
+        if not self.threads:
             raise ClusterLost(f"The cluster at {self.address} had no workers to play on for {self.deadline:g} seconds.")
+        if not holders:
+            return
         say(f"no answer for {self.deadline:g} s, so giving up {', '.join(holders)}; its episodes are played elsewhere.")
         for worker in holders:
             self.client.sync(self.client.scheduler.unregister, address=worker, stimulus_id="gaits-deadline")
@@ -209,12 +217,12 @@ class ClusterPending:
         return chunk._replace(sent=chunk.sent + 1)
 
 
-def connect(address: str, timeout: float = PATIENCE) -> Any:
+def connect(address: str, timeout: float | None = None) -> Any:
     from distributed import Client
 
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what it says of lost schedulers, we say better
     try:
-        return Client(address, timeout=timeout, set_as_default=False)
+        return Client(address, timeout=timeout or PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterLost(
             f"No Dask scheduler answers at {address} ({type(error).__name__}). Start one with: dask scheduler"
@@ -236,10 +244,11 @@ def open_cluster(scheduler: str, workers: int | None = None) -> Iterator[str]:
         kind = require("distributed", "LocalCluster")
         count = workers or available_cores()
         with kind(n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL) as cluster:
+            cluster.adapt(minimum=count, maximum=count)  # which replaces those that die
             yield cluster.scheduler_address
     elif scheduler == "slurm":
         with require("dask_jobqueue", "SLURMCluster")() as cluster:
-            cluster.scale(jobs=workers or 1)
+            cluster.adapt(minimum_jobs=workers or 1, maximum_jobs=workers or 1)  # also when their time is up
             yield cluster.scheduler_address
     else:
         require("distributed", "Client")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gaits.console import describe
 from gaits.evaluation.player import EpisodeFailed, Player
 from gaits.evaluation.results import Results, Transitions
 from gaits.physics import kernel
@@ -44,9 +45,12 @@ class Job:
                 draw_noise(seed, self.action_noise, task),
                 bool(self.transitions[i]),
             )
-        except EpisodeFailed as error:
+        except Exception as error:
+            if task.env is None:
+                raise
+            told = error if isinstance(error, EpisodeFailed) else describe(error)
             raise EpisodeFailed(
-                f"{task.name} failed in the episode of solution {self.first + i} with seed {seed}. {error}"
+                f"{task.name} failed in the episode of solution {self.first + i} with seed {seed}. {told}"
             ) from None
 
     def part(self, start: int, stop: int) -> Job:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from typing import Protocol
 
 import numpy as np
@@ -32,11 +31,6 @@ class Player(Protocol):
 
 class EpisodeFailed(ValueError):
     """An episode that could not be played: the user's environment raised, or its process died."""
-
-
-def describe(error: BaseException) -> str:
-    """An error and where it happened, as text: what raised it may not exist at home."""
-    return f"{type(error).__name__}: {error}\n\n{''.join(traceback.format_exception(error)).rstrip()}"
 
 
 class RobotPlayer:

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from gaits.evaluation.player import EpisodeFailed, describe, make_player
+from gaits.console import describe
+from gaits.evaluation.player import EpisodeFailed, make_player
 from gaits.physics.world import Episode
 from gaits.tasks.task import Task
 

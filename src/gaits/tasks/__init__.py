@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from gaits.console import describe
 from gaits.names import lookup
 from gaits.tasks.linear_projection import LINEAR_PROJECTION
 from gaits.tasks.qdgym import QDGYM
@@ -48,16 +49,18 @@ def import_task(name: str) -> Task:
         sys.path.insert(0, here)  # where the user's own modules are, as for python -m
     try:
         found = importlib.import_module(module_name)
+        for part in path.split("."):
+            candidates = {key: value for key, value in vars(found).items() if callable(value) or isinstance(value, Task)}
+            found = lookup(f"task in {module_name}", part, candidates)
+        task = found() if callable(found) else found
     except ModuleNotFoundError as error:
         if error.name is None or not (module_name + ".").startswith(error.name + "."):
-            raise  # the module is there, and something it needs is not
+            raise ValueError(f"{name} cannot be imported: {describe(error)}") from None
         raise ValueError(f"There is no module {error.name!r}, looking for the task {name!r} from {here}.") from None
-    except ValueError as error:  # an empty name
-        raise ValueError(f"A task of your own is named MODULE:NAME; got {name!r} ({error}).") from None
-    for part in path.split("."):
-        candidates = {key: value for key, value in vars(found).items() if callable(value) or isinstance(value, Task)}
-        found = lookup(f"task in {module_name}", part, candidates)
-    task = found() if callable(found) else found
+    except ValueError as error:
+        raise ValueError(f"The task {name!r}: {error}") from None
+    except Exception as error:  # the user's own, with the place where it happened
+        raise ValueError(f"The task {name!r} cannot be made: {describe(error)}") from None
     if not isinstance(task, Task):
         raise ValueError(f"{name} must be a Task, or give one when called without arguments; it gave {task!r}.")
     if task.env is not None:

@@ -96,9 +96,10 @@ def make_environment(
     if not isinstance(env, str) and not callable(env):
         raise ValueError(f"env must be an id that Gymnasium knows, or a function that makes an environment; got {env!r}.")
     if not callable(measures):
-        measures = (measures,) if isinstance(measures, str) else tuple(measures)
-        if not measures or not all(isinstance(key, str) for key in measures):
+        keys = (measures,) if isinstance(measures, str) else measures
+        if not isinstance(keys, Sequence) or not keys or not all(isinstance(key, str) for key in keys):
             raise ValueError(f"measures must be keys of info, or a function of a Trajectory; got {measures!r}.")
+        measures = tuple(keys)
     environment = Environment(env, measures, tuple(sorted(options.items())), deadline)
     positive(environment, "deadline")
     _check_importable(environment)

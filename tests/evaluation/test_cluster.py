@@ -1,0 +1,260 @@
+"""Evaluation on a Dask cluster: the same results, whatever happens to its workers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import own_tasks
+import pytest
+from conformance.evaluator import EvaluatorSuite
+from conftest import assert_same_archive, random_solutions, same
+
+import gaits
+from gaits.cli import main
+from gaits.evaluation import EpisodeFailed, cluster
+from gaits.evaluation.chunks import cut, pack, unpack
+from gaits.evaluation.cluster import ClusterEvaluator, ClusterLost, find_address, open_cluster
+
+pytest.importorskip("distributed", reason="needs gaits[cluster]")
+RUN = {"evaluations": 200, "batch_size": 40, "seed": 3}
+
+
+@pytest.fixture(scope="module")
+def address():
+    with open_cluster("local", 2) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    """The run that all others must equal."""
+    folder = tmp_path_factory.mktemp("expected") / "run"
+    return gaits.train(hopper(), "map_elites", workers=1, out=folder, **RUN).folder
+
+
+def hopper():
+    return gaits.make_task("qd_hopper", max_steps=200)
+
+
+class TestCluster(EvaluatorSuite):
+    @pytest.fixture(autouse=True)
+    def use(self, address):
+        self.make = lambda task, workers: ClusterEvaluator(task, address)
+
+    def test_it_equals_the_local_evaluator(self, task):
+        solutions = random_solutions(task, 40)
+        keep = np.arange(40) % 3 == 0
+        options = {
+            "transitions": keep,
+            "action_noise": 0.1,
+            "obs_mean": np.ones((40, 15)),
+            "obs_std": np.full((40, 15), 2.0),
+        }
+        with self.make(task, 2) as a, gaits.LocalEvaluator(task, 1) as b:
+            one, other = (e.evaluate(solutions, np.arange(80).reshape(40, 2), **options) for e in (a, b))
+        assert same(one, other)
+        for name, values in vars(one.transitions).items():
+            np.testing.assert_array_equal(values, getattr(other.transitions, name))
+
+
+def test_workers_killed_all_the_time_change_nothing(address, expected, tmp_path):
+    done = threading.Event()
+    killed = []
+
+    def kill():
+        from distributed import Client
+
+        with Client(address, set_as_default=False) as client:
+            while not done.wait(2.0):
+                with contextlib.suppress(Exception):
+                    victim = sorted(client.run(os.getpid).values())[len(killed) % 2]
+                    os.kill(victim, signal.SIGKILL)
+                    killed.append(victim)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        run = gaits.train(hopper(), "map_elites", scheduler=address, out=tmp_path / "run", **RUN)
+    finally:
+        done.set()
+        killer.join()
+    assert killed
+    assert_same_archive(run.folder, expected)
+    assert run.metrics["evaluations"].iloc[-1] == 200
+
+
+def test_a_worker_that_hangs_is_given_up(address, tmp_path, capsys):
+    tasks = [own_tasks.point(trouble="hang once", flag=str(tmp_path / "hung")), own_tasks.point()]
+    solutions = random_solutions(tasks[0], 12)
+    with ClusterEvaluator(tasks[0], address, deadline=6.0) as a, gaits.LocalEvaluator(tasks[1], 1) as b:
+        one, other = (e.evaluate(solutions, range(12)) for e in (a, b))
+    assert same(one, other)
+    assert "no answer for 6 s, so giving up tcp://" in capsys.readouterr().err
+
+
+def test_an_error_comes_home_with_its_traceback(address):
+    task = own_tasks.point(trouble="raise")
+    with ClusterEvaluator(task, address) as evaluator, pytest.raises(EpisodeFailed) as caught:
+        evaluator.evaluate(random_solutions(task, 12), range(12))
+    for text in ("solution 3 with seed 3", "ZeroDivisionError: the user's own mistake", "in _misbehave"):
+        assert text in str(caught.value)
+
+
+def test_an_episode_that_kills_every_worker(address, monkeypatch):
+    monkeypatch.setattr(cluster, "ATTEMPTS", 1)
+    task = own_tasks.point(trouble="die")
+    with (
+        ClusterEvaluator(task, address) as evaluator,
+        pytest.raises(EpisodeFailed, match=r"Solutions 3 to 3 .* cannot be played"),
+    ):
+        evaluator.evaluate(random_solutions(task, 4), range(4))
+
+
+def test_workers_with_other_versions_are_refused(address, monkeypatch):
+    versions = {**cluster.package_versions(), "numpy": "1.0"}
+    monkeypatch.setattr(cluster, "package_versions", lambda: versions)
+    task = own_tasks.point()
+    with ClusterEvaluator(task, address) as evaluator, pytest.raises(EpisodeFailed, match=r"instead of 1.0.*same versions"):
+        evaluator.evaluate(random_solutions(task, 4), range(4))
+
+
+class Daemons:
+    """A scheduler and a worker as a user starts them, to be killed."""
+
+    def __init__(self, file):
+        self.file, self.processes = file, []
+
+    def start(self):
+        options = ["--scheduler-file", str(self.file), "--no-dashboard"]
+        self._run("dask_scheduler", *options, "--port", "0" if not self.processes else self.port)
+        while not self.file.exists():
+            time.sleep(0.05)
+        self.port = json.loads(self.file.read_text())["address"].rpartition(":")[2]
+        self._run("dask_worker", *options, "--nthreads", "1", "--no-nanny")
+
+    def _run(self, name, *options):
+        command = [sys.executable, "-m", f"distributed.cli.{name}", *options]
+        self.processes.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+
+    def kill(self):
+        for process in self.processes[-2:]:
+            process.kill()
+            process.wait()
+        self.file.unlink(missing_ok=True)
+
+
+def test_a_scheduler_that_restarts_and_one_that_does_not(tmp_path, monkeypatch, expected, capsys):
+    monkeypatch.setattr(cluster, "PATIENCE", 30.0)
+    daemons = Daemons(tmp_path / "scheduler.json")
+    daemons.start()
+    rows = []
+
+    def disturb(row, archive):
+        rows.append(row)
+        if len(rows) == 2:
+            daemons.kill()
+            threading.Timer(1.0, daemons.start).start()
+        if len(rows) == 4:
+            monkeypatch.setattr(cluster, "PATIENCE", 1.0)
+            daemons.kill()
+
+    options = {"scheduler": str(tmp_path / "scheduler.json"), "out": tmp_path / "run", "checkpoint_iterations": 1}
+    try:
+        with pytest.raises(ClusterLost) as caught:
+            gaits.train(hopper(), "map_elites", callback=disturb, **options, **RUN)
+    finally:
+        daemons.kill()
+    assert "found the scheduler at" in capsys.readouterr().err
+    assert len(rows) == 4
+    assert "in iteration 5" in str(caught.value)
+    assert f"Go on with: gaits resume {tmp_path / 'run'}" in str(caught.value)
+    gaits.resume(tmp_path / "run", workers=1)
+    assert_same_archive(tmp_path / "run", expected)
+
+
+def test_slurm_jobs(tmp_path, monkeypatch):
+    """A sbatch that runs the job at once stands for a Slurm cluster."""
+    pytest.importorskip("dask_jobqueue")
+    import dask
+
+    for name, text in (("sbatch", 'bash "$1" >/dev/null 2>&1 & echo "Submitted batch job $!"'), ("scancel", 'kill "$@"')):
+        (tmp_path / name).write_text(f"#!/bin/bash\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    options = {"cores": 1, "processes": 1, "memory": "1GB", "interface": "lo", "log-directory": str(tmp_path)}
+    options["scheduler-options"] = {"dashboard_address": ":0"}
+    task = hopper()
+    solutions = random_solutions(task, 10)
+    configured = dask.config.set({f"jobqueue.slurm.{name}": value for name, value in options.items()})
+    with configured, ClusterEvaluator(task, "slurm", 2) as a, gaits.LocalEvaluator(task, 1) as b:
+        assert same(a.evaluate(solutions, range(10)), b.evaluate(solutions, range(10)))
+
+
+def test_a_study_shares_a_cluster(address, expected, tmp_path):
+    text = f'tasks = ["qd_hopper"]\nalgorithms = ["map_elites"]\nseeds = [3, 4]\nevaluations = {RUN["evaluations"]}\n'
+    (tmp_path / "study.toml").write_text(
+        text + "[task.qd_hopper]\nmax_steps = 200\n[settings.map_elites]\nbatch_size = 40\n"
+    )
+    folder = tmp_path / "out"
+    arguments = ["study", str(tmp_path / "study.toml"), "--out", str(folder), "--at-once", "2"]
+    assert main(arguments) == 2
+    assert main([*arguments, "--scheduler", address]) == 0
+    assert_same_archive(folder / "qd_hopper-map_elites-seed3", expected)
+    assert gaits.load_run(folder / "qd_hopper-map_elites-seed4").finished
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7, 100, 1000])
+@pytest.mark.parametrize("n", [0, 1, 5, 100, 1001])
+def test_chunks_cover_a_batch_and_get_smaller(n, threads):
+    bounds = list(cut(n, threads))
+    assert [i for start, stop in bounds for i in range(start, stop)] == list(range(n))
+    sizes = [stop - start for start, stop in bounds]
+    assert sizes == sorted(sizes, reverse=True)
+    assert all(size <= max(1, n // (4 * threads)) for size in sizes)
+
+
+def test_packing():
+    task = own_tasks.point()
+    with gaits.LocalEvaluator(task, 1) as evaluator:
+        pending = evaluator.submit(random_solutions(task, 4), range(4), transitions=[True, False, False, True])
+        pending.result()
+    for before, after in zip(pending._episodes, unpack(pack(pending._episodes)), strict=True):
+        for a, b in zip(before, after, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "workers", "message"),
+    [
+        ("nowhere", None, "must be an address such as .* got 'nowhere'"),
+        ("tcp://127.0.0.1:1", 2, "--workers is for --scheduler local and slurm"),
+        ("local", 0, "workers must be a whole number of at least 1"),
+        ("tcp://127.0.0.1:1", None, "No Dask scheduler answers at tcp://127.0.0.1:1"),
+        ("not an address:really", None, "No Dask scheduler answers at"),
+    ],
+)
+def test_bad_schedulers(scheduler, workers, message, monkeypatch):
+    monkeypatch.setattr(cluster, "PATIENCE", 1.0)
+    with pytest.raises(ValueError, match=message):
+        ClusterEvaluator(hopper(), scheduler, workers)
+
+
+def test_a_file_that_is_no_schedulers(tmp_path):
+    (tmp_path / "file.json").write_text("{}")
+    with pytest.raises(ValueError, match="is not a scheduler's file"):
+        find_address(str(tmp_path / "file.json"))
+
+
+def test_without_dask_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    for scheduler in ("local", "tcp://127.0.0.1:8786"):
+        with pytest.raises(ValueError, match=r"pip install 'gaits\[cluster\]'"):
+            ClusterEvaluator(hopper(), scheduler)

@@ -1,0 +1,284 @@
+"""Any Gymnasium environment as a task, played in worker processes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+
+import gymnasium
+import numpy as np
+import own_tasks
+import pytest
+from conformance.evaluator import EvaluatorSuite
+from conftest import assert_same_archive, random_solutions, same
+from gymnasium import spaces
+
+import gaits
+from gaits.algorithms import ALGORITHMS
+from gaits.cli import main
+from gaits.evaluation import EpisodeFailed
+from gaits.evaluation.environment import EnvironmentPlayer
+from gaits.search import Search
+from gaits.settings import make_settings
+from gaits.tasks.environment import Actions
+
+
+@pytest.fixture(autouse=True)
+def forget_own_tasks():
+    known = dict(gaits.TASKS)
+    yield
+    gaits.TASKS.clear()
+    gaits.TASKS.update(known)
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """Evaluators by number of workers: a process takes a second to start."""
+    with contextlib.ExitStack() as stack:
+        evaluators = {}
+
+        def find(task, workers):
+            if workers not in evaluators:
+                evaluators[workers] = stack.enter_context(gaits.LocalEvaluator(task, workers))
+            return contextlib.nullcontext(evaluators[workers])
+
+        yield find
+
+
+class TestInProcesses(EvaluatorSuite):
+    @pytest.fixture(autouse=True)
+    def share(self, shared):
+        self.make = shared
+
+    @pytest.fixture
+    def task(self):
+        return own_tasks.hopper_as_env()
+
+    def test_closed(self, task):
+        evaluator = gaits.LocalEvaluator(task, 1)
+        (player,) = [evaluator._players.get()]
+        evaluator._players.put(player)
+        evaluator.close()
+        assert not player.process.is_alive()
+        with pytest.raises(RuntimeError, match="closed"):
+            evaluator.evaluate(np.zeros((1, task.solution_dim)), [0])
+
+    def test_it_equals_the_same_task_without_gymnasium(self, task):
+        solutions = random_solutions(task, 8)
+        with self.make(task, 2) as a, gaits.LocalEvaluator(gaits.make_task("qd_hopper", max_steps=60), 2) as b:
+            one, other = (e.evaluate(solutions, range(8), transitions=True, action_noise=0.1) for e in (a, b))
+        assert same(one, other)
+        for name, values in vars(one.transitions).items():
+            np.testing.assert_array_equal(values, getattr(other.transitions, name))
+
+
+def play(task, seed=0):
+    player = EnvironmentPlayer(task)
+    return player.play(
+        random_solutions(task, 1)[0],
+        seed,
+        np.zeros(task.obs_dim, np.float32),
+        np.ones(task.obs_dim, np.float32),
+        np.zeros((0, task.action_dim), np.float32),
+        True,
+    )
+
+
+def test_measures_are_the_last_info_or_a_function_of_the_trajectory():
+    last, mean = play(own_tasks.point()), play(own_tasks.point(own_tasks.mean_place))
+    np.testing.assert_array_equal(last.obs, mean.obs)
+    np.testing.assert_allclose(last.measures, last.obs[-1, :2], rtol=1e-6)
+    np.testing.assert_allclose(mean.measures, last.obs[1:, :2].mean(axis=0), rtol=1e-6)
+    assert last.objective == pytest.approx(last.rewards.sum())
+
+
+def test_measures_of_the_wrong_size_and_unknown_keys():
+    with pytest.raises(ValueError, match=r"The grid has 1 measure\(s\), and an episode gave measures of shape \(2,\)"):
+        play(own_tasks.point(grid=(5,), measure_range=(0, 1)))
+    with pytest.raises(ValueError, match="info has no 'places'; it has: place"):
+        play(own_tasks.point("places"))
+
+
+def test_the_task_is_described_by_its_environment():
+    task = gaits.Task.from_env("CartPole-v1", measures=own_tasks.mean_place, grid=[4, 4], objective_range=(0, 500))
+    assert (task.name, task.title, task.obs_dim, task.action_dim, task.max_steps) == (
+        "cartpole-v1",
+        "CartPole-v1",
+        4,
+        2,
+        500,
+    )
+    assert task.measure_names == ("measure 1", "measure 2")
+    assert own_tasks.point().measure_names == ("place 1", "place 2")
+    assert task.env_id == "CartPole-v1"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"env": "NoSuchEnv-v0"}, "Gymnasium cannot make 'NoSuchEnv-v0'"),
+        ({"env": 5}, "env must be an id that Gymnasium knows"),
+        ({"env": lambda: own_tasks.Point()}, "env cannot be sent to worker processes .* top level of a module"),
+        ({"env": dict}, "must make a gymnasium.Env; it made dict"),
+        ({"measures": lambda trajectory: [0, 0]}, "measures cannot be sent to worker processes"),
+        ({"measures": ()}, "measures must be keys of info"),
+        ({"measures": 3}, "measures must be keys of info"),
+        ({"grid": (3,)}, "measure_range must be two finite numbers"),
+        ({"grid": (0, 4)}, "positive whole"),
+        ({"objective_range": (1, 1)}, "min < max"),
+        ({"measure_range": ((0, 1), (3, 2))}, "low < high"),
+        ({"name": "a/b"}, "becomes part of folder names"),
+        ({"deadline": 0}, "deadline must be a number above 0"),
+    ],
+)
+def test_bad_descriptions(change, message):
+    whole = {"env": own_tasks.Point, "measures": "place", "grid": (4, 4), "objective_range": (0, 1)}
+    whole |= {"measure_range": ((-1, 1), (-1, 1))}
+    with pytest.raises(ValueError, match=message):
+        gaits.Task.from_env(**{**whole, **change})
+
+
+def test_actions():
+    box = Actions(spaces.Box(np.float32([-2, 0]), np.float32([2, 1])))
+    np.testing.assert_allclose(box.convert(np.float32([0.5, -3])), [1, 0])
+    assert box.convert(np.float32([0, 0])).dtype == np.float32
+    assert Actions(spaces.Discrete(3, start=5)).convert(np.float32([0, 2, 1])) == 6
+    assert Actions(spaces.Box(-1, 1, (2, 2), np.float32)).convert(np.zeros(4, np.float32)).shape == (2, 2)
+    for space in (spaces.Box(-np.inf, np.inf, (2,)), spaces.MultiBinary(3)):
+        with pytest.raises(ValueError, match="have no policy here"):
+            Actions(space)
+
+
+def evaluate(trouble, workers=2, **changes):
+    task = own_tasks.point(trouble=trouble, **changes)
+    with gaits.LocalEvaluator(task, workers) as evaluator:
+        return evaluator.evaluate(random_solutions(task, 5), range(5))
+
+
+def test_an_error_comes_home_with_its_traceback():
+    with pytest.raises(EpisodeFailed) as caught:
+        evaluate("raise")
+    for text in ("solution 3 with seed 3", "ZeroDivisionError: the user's own mistake", "own_tasks.py", "in _misbehave"):
+        assert text in str(caught.value)
+
+
+def test_a_process_that_always_dies():
+    with pytest.raises(EpisodeFailed, match=r"solution 3 with seed 3. .* 3 times in a row \(killed by SIGKILL\)"):
+        evaluate("die", workers=1)
+
+
+def test_a_process_that_dies_or_hangs_once_costs_nothing(tmp_path):
+    expected = evaluate("")
+    assert same(evaluate("die once", flag=str(tmp_path / "died")), expected)
+    assert same(evaluate("hang once", flag=str(tmp_path / "hung"), deadline=10.0), expected)
+
+
+def test_a_reward_that_is_not_finite_is_flagged():
+    np.testing.assert_array_equal(evaluate("reward", workers=1).failed, np.arange(5) == 3)
+
+
+CRITIC = {"critic_steps": 5, "critic_hidden": (8,), "critic_batch": 16, "replay_size": 1000}
+SMALL = {
+    "map_elites": {"batch_size": 10},
+    "cma_mega_es": {"batch_size": 8, "es_samples": 8},
+    "cma_mega_td3_es": {"batch_size": 8, "es_samples": 8, "gradient_states": 64, **CRITIC},
+    "pga_me": {"batch_size": 10, "pg_batch": 16, **CRITIC},
+    "me_es": {"batch_size": 10},
+}
+
+
+def test_every_algorithm_takes_a_task_of_ones_own():
+    task = own_tasks.point()
+    with gaits.LocalEvaluator(task, 1) as evaluator:
+        for name, settings in SMALL.items():
+            entry = ALGORITHMS[name]
+            algorithm = entry.make(task, make_settings(entry.settings, name, settings), np.random.SeedSequence(1))
+            search = Search(algorithm, evaluator, seed_key=1)
+            for _ in range(3):
+                search.iterate()
+            assert len(algorithm.archive) > 0
+
+
+def test_training_is_the_same_on_any_number_of_processes_and_resumes(tmp_path):
+    task = own_tasks.point()
+    for workers in (1, 2):
+        gaits.train(task, "map_elites", evaluations=60, batch_size=20, workers=workers, out=tmp_path / str(workers))
+    gaits.train(task, "map_elites", evaluations=40, batch_size=20, workers=1, out=tmp_path / "resumed")
+    del gaits.TASKS["point"]
+    run = gaits.load_run(tmp_path / "resumed")
+    assert (run.task.title, run.task.ranges) == ("point", task.ranges)
+    assert len(run.archive) > 1
+    with pytest.raises(ValueError, match=r"files never run code.*--task MODULE:NAME, or gaits.register_task"):
+        gaits.resume(run.folder, evaluations=60)
+    gaits.register_task(task)
+    gaits.resume(run.folder, evaluations=60, workers=1)
+    for other in ("2", "resumed"):
+        assert_same_archive(tmp_path / "1", tmp_path / other)
+
+
+def test_another_task_of_the_same_name_is_not_taken_for_it(tmp_path):
+    gaits.train(own_tasks.point(), "map_elites", evaluations=20, batch_size=20, workers=1, out=tmp_path / "run")
+    gaits.register_task(own_tasks.point(measure_names=("east", "north")))
+    with pytest.raises(ValueError, match="another; this run's had measure_names = "):
+        gaits.load_run(tmp_path / "run")
+
+
+def test_a_task_of_ones_own_from_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_robots.py").write_text("from own_tasks import point\n\n\ndef pt():\n    return point()\n")
+    options = ["map_elites", "--evaluations", "40", "--batch-size", "20", "--workers", "1"]
+    assert main(["train", "my_robots:pt", *options]) == 0
+    assert "gaits resume runs/point-map_elites-seed1 --task my_robots:pt --evaluations 80" in capsys.readouterr().out
+    assert (
+        json.loads((tmp_path / "runs/point-map_elites-seed1/config.json").read_text())["own_task"]["source"]
+        == "my_robots:pt"
+    )
+    del gaits.TASKS["point"]
+    assert main(["evaluate", "runs/point-map_elites-seed1"]) == 2
+    assert "name the task again: --task my_robots:pt" in capsys.readouterr().err
+    assert main(["evaluate", "runs/point-map_elites-seed1", "--task", "my_robots:pt", "--episodes", "2"]) == 0
+    for name, message in (
+        ("my_robot:pt", "There is no module 'my_robot'"),
+        ("my_robots:pp", "Did you mean 'pt'?"),
+        ("own_tasks:mean_place", "mean_place"),
+        ("own_tasks:not_a_task", "No task in own_tasks is called 'not_a_task'"),
+    ):
+        assert main(["train", name, *options]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_no_file_decides_which_code_runs(tmp_path, monkeypatch):
+    """A run or a study of a stranger may name any module; nothing of it is imported."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trap.py").write_text("raise SystemExit('imported')\n")
+    run = gaits.train(own_tasks.point(), "map_elites", evaluations=20, batch_size=20, workers=1, out=tmp_path / "run")
+    config = json.loads((run.folder / "config.json").read_text())
+    config["own_task"]["source"] = "trap:task"
+    for name in ("stranger", "trap:task"):
+        (run.folder / "config.json").write_text(json.dumps({**config, "task": name}))
+        with pytest.raises(ValueError, match=r"--task trap:task|folder names"):
+            gaits.resume(run.folder, evaluations=60)
+    (tmp_path / "study.toml").write_text(
+        'tasks = ["trap:task"]\nalgorithms = ["map_elites"]\nseeds = [1]\nevaluations = 10\n'
+    )
+    with pytest.raises(ValueError, match="No task is called 'trap:task'"):
+        gaits.load_study(tmp_path / "study.toml")
+
+
+def test_tasks_of_ours_cannot_be_replaced():
+    with pytest.raises(ValueError, match="comes with gaits"):
+        gaits.register_task(own_tasks.point(name="qd_hopper"))
+    with pytest.raises(ValueError, match="Only a Task"):
+        gaits.register_task("qd_hopper")
+
+
+def test_gymnasium_environments_of_all_kinds_can_be_played():
+    for name in ("CartPole-v1", "MountainCarContinuous-v0", "FrozenLake-v1"):
+        task = gaits.Task.from_env(name, measures=first_and_last, grid=(4,), objective_range=(0, 1), max_steps=20)
+        episode = play(task)
+        assert 0 < episode.length <= 20
+        assert episode.obs.shape == (episode.length + 1, spaces.flatdim(gymnasium.make(name).observation_space))
+
+
+def first_and_last(trajectory):
+    return [float(np.abs(trajectory.obs[-1] - trajectory.obs[0]).mean())]
