@@ -14,6 +14,7 @@ ARGUMENTS = {
     "02_train.py": ["400", "run"],
     "03_own_gradients.py": ["3"],
     "04_compare.py": ["200", "study"],
+    "05_own_environment.py": ["100"],
 }
 
 

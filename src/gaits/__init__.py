@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from gaits.analysis.compare import compare
     from gaits.analysis.robustness import evaluate_run
     from gaits.evaluation import LocalEvaluator, Results, Transitions
+    from gaits.evaluation.cluster import ClusterEvaluator
     from gaits.runs import Run, load_archive, load_run
     from gaits.study import load_study, run_study
+    from gaits.tasks.environment import Trajectory
     from gaits.training import resume, train
 
 __version__ = "0.1.0"
@@ -25,10 +27,12 @@ __all__ = [
     "ALGORITHMS",
     "MLP",
     "TASKS",
+    "ClusterEvaluator",
     "LocalEvaluator",
     "Results",
     "Run",
     "Task",
+    "Trajectory",
     "Transitions",
     "compare",
     "evaluate_run",
@@ -45,9 +49,11 @@ __all__ = [
 # Names whose modules bring Numba, pybullet, ribs or JAX along: imported when first used.
 _LAZY = {
     "ALGORITHMS": "gaits.algorithms",
+    "ClusterEvaluator": "gaits.evaluation.cluster",
     "LocalEvaluator": "gaits.evaluation",
     "Results": "gaits.evaluation",
     "Run": "gaits.runs",
+    "Trajectory": "gaits.tasks.environment",
     "Transitions": "gaits.evaluation",
     "compare": "gaits.analysis.compare",
     "evaluate_run": "gaits.analysis.robustness",

@@ -177,7 +177,7 @@ def test_a_reward_that_is_not_finite_is_flagged():
     np.testing.assert_array_equal(evaluate("reward", workers=1).failed, np.arange(5) == 3)
 
 
-CRITIC = {"critic_steps": 5, "critic_hidden": (8,), "critic_batch": 16, "replay_size": 1000}
+CRITIC = {"critic_steps": 5, "critic_hidden": (8,), "critic_batch": 16, "buffer_size": 1000}
 SMALL = {
     "map_elites": {"batch_size": 10},
     "cma_mega_es": {"batch_size": 8, "es_samples": 8},
