@@ -1,4 +1,4 @@
-"""What a Dask cluster costs: the same batches on 2 threads and on 2 single-thread workers, side by side; and how far it goes.
+"""What a Dask cluster costs: the same batches on 2 threads and on 2 workers, side by side; and how far it goes.
 
 Usage: python benchmarks/cluster.py [rounds] [task]
 
@@ -9,6 +9,7 @@ that travel per episode, and the chunks per second and megabytes per second that
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 
 import numpy as np
@@ -38,7 +39,7 @@ def main(rounds: int = 5, name: str = "qd_half_cheetah") -> None:
                     began = time.perf_counter()
                     steps = evaluator.evaluate(solutions, np.arange(BATCH) + 1000 * i, transitions=keep).length.sum()
                     speeds.setdefault((kind, side), []).append(steps / (time.perf_counter() - began))
-        print(f"{task.title}: batches of {BATCH}, 2 threads against 2 Dask workers of one thread, medians of {rounds} rounds")
+        print(f"{task.title}: batches of {BATCH}; 2 threads, and 2 Dask workers of one thread; medians of {rounds} rounds")
         print(f"{'':18}{'threads':>12}{'cluster':>12}{'ratio':>8}{'target':>8}")
         for kind, target in TARGETS.items():
             a, b = (statistics.median(speeds[kind, side]) for side in ("threads", "cluster"))
@@ -57,21 +58,22 @@ def project(task: gaits.Task, solutions: np.ndarray, local: gaits.LocalEvaluator
         tasks = rate(lambda: client.gather(client.map(abs, range(2000), pure=False)), 2000)
         block = np.zeros(1_000_000, np.uint8)
         megabytes = rate(lambda: client.gather(client.map(np.copy, [block] * 60, pure=False)), 2 * 60)
-    print(f"\nAn episode takes {1 / per_worker:.2f} s of a worker; {out / 1e3:.0f} kB go out and {back / 1e3:.0f} kB come back.")
+    print(
+        f"\nAn episode takes {1 / per_worker:.2f} s of a worker; {out / 1e3:.0f} kB go out, {back / 1e3:.0f} kB come back."
+    )
     print(f"The scheduler and the client here pass on {tasks:,.0f} chunks/s and {megabytes:,.0f} MB/s, there and back.")
     print(f"{'workers':>8}{'episodes/s':>12}{'chunks/s':>10}{'of limit':>10}{'MB/s':>8}{'of limit':>10}")
     for workers in (2, 100, 1000):
         episodes = workers * per_worker
         volume = episodes * (out + back) / 1e6
-        print(
-            f"{workers:>8,}{episodes:>12,.0f}{episodes:>10,.0f}{episodes / tasks:>10.0%}{volume:>8.0f}{volume / megabytes:>10.0%}"
-        )
+        shares = f"{episodes / tasks:>10.0%}{volume:>8.0f}{volume / megabytes:>10.0%}"
+        print(f"{workers:>8,}{episodes:>12,.0f}{episodes:>10,.0f}{shares}")
     limit = min(tasks / per_worker, megabytes * 1e6 / (out + back) / per_worker)
-    print(f"With a chunk per episode, the worst case, {limit:,.0f} workers saturate it. A batch must be as large as the cluster:")
+    print(f"With a chunk per episode, the worst case, {limit:,.0f} workers saturate it. Batches must grow with the cluster:")
     print("a worker without a solution waits, so 1,000 workers need batches of a few thousand solutions.")
 
 
-def rate(action, n: int) -> float:
+def rate(action: Callable[[], object], n: int) -> float:
     """Things per second, the median of three."""
     speeds = []
     for _ in range(3):

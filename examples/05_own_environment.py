@@ -12,7 +12,7 @@ import gaits
 
 
 def swing(trajectory: gaits.Trajectory) -> np.ndarray:
-    """Mean height of the tip, and mean speed: functions of everything the policy saw. Workers import it, so it is up here."""
+    """Mean height of the tip, and mean speed: of everything the policy saw. Workers import it, so it is up here."""
     height, speed = trajectory.obs[:, 0], np.abs(trajectory.obs[:, 2])
     return np.array([height.mean(), speed.mean()])
 
