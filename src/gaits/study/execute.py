@@ -7,6 +7,7 @@ import dataclasses
 import errno
 import threading
 import traceback as tracebacks
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -67,6 +68,19 @@ def execute(
     except Exception as error:
         status: Status = "disk full" if is_disk_full(error) else "failed"
         return Outcome(run, status, _describe(error), tracebacks.format_exc())
+
+
+def execute_in_turn(
+    runs: Sequence[PlannedRun], folder: Path, overview: Overview, stop: threading.Event, compute: dict[str, Any]
+) -> Iterator[Outcome]:
+    """The outcomes of runs, one after the other, until ``stop`` is set or one ends the study."""
+    for run in runs:
+        if stop.is_set():
+            return
+        outcome = execute(run, folder, overview=overview, stop=stop, **compute)
+        yield outcome
+        if outcome.ends_study:
+            return
 
 
 def _execute(

@@ -14,7 +14,7 @@ from gaits.evaluation.cluster import open_cluster
 from gaits.runs.directory import locked
 from gaits.runs.files import write_whole
 from gaits.settings import whole_number
-from gaits.study.execute import Outcome, Status, execute, survey
+from gaits.study.execute import Outcome, Status, execute_in_turn, survey
 from gaits.study.overview import Overview
 from gaits.study.parallel import execute_together
 from gaits.study.plan import Study
@@ -110,14 +110,14 @@ def run_study(
             stack.enter_context(contextlib.closing(overview))
             _remember(study, folder)
             overview.begin(survey(study, folder))
-            one_by_one = (execute(run, folder, overview=overview, stop=stop, **compute) for run in study.runs)
-            together = execute_together(study.runs, folder, at_once, overview, stop, compute)
-            for outcome in one_by_one if at_once == 1 else together:
+            if at_once == 1:
+                ended = execute_in_turn(study.runs, folder, overview, stop, compute)
+            else:
+                ended = execute_together(study.runs, folder, at_once, overview, stop, compute)
+            for outcome in ended:
                 outcomes.append(outcome)
                 overview.end(outcome)
                 _keep_tracebacks(folder, outcomes)
-                if at_once == 1 and (stop.is_set() or outcome.ends_study):
-                    break
     except KeyboardInterrupt:
         say(f"left at once. Go on from the last checkpoints with: gaits study {shlex.quote(str(folder))}")
         raise
