@@ -24,7 +24,7 @@ from gaits.tasks import TASKS, Task, make_task
 
 VERSION = 1
 PACKAGES = ("gaits", "numpy", "numba", "ribs", "gymnasium", "pybullet-arm64", "jax", "optax", "scipy")
-TASK_FIELDS = ("grid", "objective_range", "max_steps", "hidden")
+TASK_FIELDS = ("grid", "objective_range", "max_steps", "hidden", "archive", "cells")
 
 
 @functools.cache

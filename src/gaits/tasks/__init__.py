@@ -19,10 +19,14 @@ def make_task(
     objective_range: tuple[float, float] | None = None,
     max_steps: int | None = None,
     hidden: Sequence[int] | None = None,
+    archive: str | None = None,
+    cells: int | None = None,
 ) -> Task:
     """The task called ``name``, with any of its fields overridden."""
     task = lookup("task", name, TASKS)
-    return task.with_(grid=grid, objective_range=objective_range, max_steps=max_steps, hidden=hidden)
+    return task.with_(
+        grid=grid, objective_range=objective_range, max_steps=max_steps, hidden=hidden, archive=archive, cells=cells
+    )
 
 
 __all__ = ["TASKS", "Robot", "Task", "make_task"]
