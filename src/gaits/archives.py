@@ -180,6 +180,6 @@ def _fill(data: dict[str, np.ndarray]) -> Archive:
     archive = _make(kind, cells, ranges, dim, float(data["min_objective"]), extra_fields=fields)
     if len(data["objective"]):
         archive.add(data["solution"], data["objective"], data["measures"], **extra)
-    if not np.array_equal(np.sort(archive.data("index")), data["index"]):
+    if not np.array_equal(np.sort(archive.data("index")), np.sort(data["index"])):
         raise ValueError("elites are not in their cells")
     return archive
