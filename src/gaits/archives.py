@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from ribs.archives import GridArchive
+from ribs.archives import CVTArchive, GridArchive
 
+from gaits.centroids import unit_centroids
 from gaits.tasks.task import Task
+
+Archive = GridArchive | CVTArchive
 
 NOT_ADDED, IMPROVED, NEW = 0, 1, 2
 REFUSED = -1e100
 """Value of a failed evaluation: ranks last, and its square is still finite."""
-PLAIN_FIELDS = ("solution", "objective", "measures", "index", "dims", "ranges", "min_objective")
 
 
 @dataclass(frozen=True)
@@ -28,25 +31,58 @@ class Insertions:
     value: np.ndarray  # (n,) float64: objective of a NEW one, else its difference to the elite it met
 
 
+def _centroids(task: Task) -> np.ndarray:
+    low, high = np.transpose(task.ranges)
+    return low + (high - low) * unit_centroids(task.total_cells, len(task.measure_names))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A ribs archive that runs can have: its cells are fixed, numbered, and a function of the measures.
+
+    ``insert``, histories and comparisons rely on that. So it cannot be ribs' sliding boundaries, whose cells move, nor
+    proximity and DNS archives, which have none, nor categorical ones, whose measures are not numbers.
+    """
+
+    archive: type[Any]
+    cells: str
+    """What the cells are made from: the archive's argument and property, and an array in its file."""
+    of: Callable[[Task], Any]
+    """The same for a task."""
+
+
+KINDS = {
+    "grid": Kind(GridArchive, "dims", lambda task: task.grid),
+    "cvt": Kind(CVTArchive, "centroids", _centroids),
+}
+PLAIN_FIELDS = {"solution", "objective", "measures", "index", "ranges", "min_objective", *(k.cells for k in KINDS.values())}
+
+
 def make_archive(
     task: Task, seed: int | None = None, solution_dim: int | None = None, fields: dict[str, Any] | None = None
-) -> GridArchive:
-    """An empty grid over the task's measures: float32 solutions, float64 objectives and measures, and further ``fields``."""
-    return GridArchive(
-        solution_dim=task.solution_dim if solution_dim is None else solution_dim,
-        dims=task.grid,
-        ranges=task.ranges,
-        qd_score_offset=task.objective_range[0],
+) -> Archive:
+    """An empty archive over the task's measures, with further ``fields`` for each elite."""
+    kind = KINDS[task.archive]
+    dim = task.solution_dim if solution_dim is None else solution_dim
+    return _make(kind, kind.of(task), task.ranges, dim, task.objective_range[0], seed=seed, extra_fields=fields)
+
+
+def _make(kind: Kind, cells: Any, ranges: Any, solution_dim: int, min_objective: float, **options: Any) -> Archive:
+    """Float32 solutions, float64 objectives and measures."""
+    return kind.archive(
+        solution_dim=solution_dim,
+        **{kind.cells: cells},
+        ranges=ranges,
+        qd_score_offset=min_objective,
         solution_dtype=np.float32,
         objective_dtype=np.float64,
         measures_dtype=np.float64,
-        seed=seed,
-        extra_fields=fields,
+        **options,
     )
 
 
 def insert(
-    archive: GridArchive,
+    archive: Archive,
     solutions: np.ndarray,
     objective: np.ndarray,
     measures: np.ndarray,
@@ -79,7 +115,7 @@ def insert(
     return Insertions(objective, measures, cell, status, value)
 
 
-def summary(archive: GridArchive, min_objective: float) -> dict[str, float]:
+def summary(archive: Archive, min_objective: float) -> dict[str, float]:
     """The archive in numbers. QD score is the sum over elites of (objective - min_objective)."""
     objective = archive.data("objective")
     n = len(objective)
@@ -95,54 +131,54 @@ def summary(archive: GridArchive, min_objective: float) -> dict[str, float]:
     }
 
 
-def save(archive: GridArchive, file: IO[bytes]) -> None:
-    """Every elite and the grid, as an npz that stands alone. Elites are sorted by cell."""
+def save(archive: Archive, file: IO[bytes]) -> None:
+    """Every elite and the cells, as an npz that stands alone. Elites are sorted by cell."""
+    kind = next(kind for kind in KINDS.values() if isinstance(archive, kind.archive))
     data = archive.data()
     order = np.argsort(data["index"])
-    low, high = archive.lower_bounds, archive.upper_bounds
     arrays: dict[str, Any] = {key: values[order] for key, values in data.items() if key != "threshold"}
-    arrays["dims"] = np.array(archive.dims)
-    arrays["ranges"] = np.stack([low, high], axis=1)
+    arrays[kind.cells] = np.array(getattr(archive, kind.cells))
+    arrays["ranges"] = np.stack([archive.lower_bounds, archive.upper_bounds], axis=1)
     arrays["min_objective"] = np.array(float(archive.qd_score_offset))
     np.savez(file, **arrays)
 
 
-def load(path: Path) -> GridArchive:
+def load(path: Path) -> Archive:
     """The archive in an npz; nothing in the file is ever executed."""
+    return _load(path, solutions=True)
+
+
+def load_objectives(path: Path) -> Archive:
+    """The archive in an npz without its solutions, which are not read."""
+    try:
+        return _load(path, solutions=False)
+    except FileNotFoundError:
+        raise ValueError(f"There is no {path}. A run writes it with its first checkpoint and when it ends.") from None
+
+
+def _load(path: Path, solutions: bool) -> Archive:
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            data = {key: file[key] for key in file.files}
-        extra = {key: data[key] for key in data if key not in PLAIN_FIELDS}
-        archive = GridArchive(
-            solution_dim=data["solution"].shape[1],
-            dims=data["dims"].tolist(),
-            ranges=data["ranges"].tolist(),
-            qd_score_offset=float(data["min_objective"]),
-            solution_dtype=np.float32,
-            objective_dtype=np.float64,
-            measures_dtype=np.float64,
-            extra_fields={key: (values.shape[1:], values.dtype) for key, values in extra.items()},
-        )
-        if len(data["objective"]):
-            archive.add(data["solution"], data["objective"], data["measures"], **extra)
-        if len(archive) != len(data["objective"]):
-            raise ValueError("several elites in one cell")
-        return archive
+            data = {key: file[key] for key in file.files if solutions or key in PLAIN_FIELDS - {"solution"}}
+        if not solutions:
+            data["solution"] = np.zeros((len(data["objective"]), 0), np.float32)
+        return _fill(data)
     except FileNotFoundError:
         raise
     except Exception as error:  # zip, npy and shape errors come in a dozen types
         raise ValueError(f"{path} is not a readable archive ({error}). It may be damaged or from another program.") from None
 
 
-def load_objectives(path: Path) -> np.ndarray:
-    """Only the objectives in an npz, in the shape of the grid, NaN where a cell is empty; solutions are not read."""
-    try:
-        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            dims, index, objective = file["dims"], file["index"], file["objective"]
-        grid = np.full(int(np.prod(dims)), np.nan)
-        grid[index] = objective
-        return grid.reshape(dims)
-    except FileNotFoundError:
-        raise ValueError(f"There is no {path}. A run writes it with its first checkpoint and when it ends.") from None
-    except Exception as error:
-        raise ValueError(f"{path} is not a readable archive ({error}). It may be damaged or from another program.") from None
+def _fill(data: dict[str, np.ndarray]) -> Archive:
+    kind = next((kind for kind in KINDS.values() if kind.cells in data), None)
+    if kind is None or not np.isfinite(data[kind.cells]).all():
+        raise ValueError("it does not say what its cells are")
+    extra = {key: values for key, values in data.items() if key not in PLAIN_FIELDS}
+    fields = {key: (values.shape[1:], values.dtype) for key, values in extra.items()}
+    cells, ranges, dim = data[kind.cells], data["ranges"].tolist(), data["solution"].shape[1]
+    archive = _make(kind, cells, ranges, dim, float(data["min_objective"]), extra_fields=fields)
+    if len(data["objective"]):
+        archive.add(data["solution"], data["objective"], data["measures"], **extra)
+    if not np.array_equal(np.sort(archive.data("index")), np.sort(data["index"])):
+        raise ValueError("elites are not in their cells")
+    return archive

@@ -307,6 +307,10 @@ def make_train(settings_type: type) -> Callable[..., None]:
         learner_cores: LearnerCores = None,
         out: Annotated[Path | None, arg(help="Folder of the run; default: runs/TASK-ALGORITHM-seedSEED.")] = None,
         grid: Annotated[tuple[int, ...] | None, arg(help="Cells along each measure, instead of the task's.")] = None,
+        archive: Annotated[
+            str | None, arg(help="grid (default), or cvt: cells of about equal size around centroids.")
+        ] = None,
+        cells: Annotated[int | None, arg(help="Cells of a cvt archive; default: as many as the grid has.")] = None,
         objective_range: Annotated[
             tuple[float, float] | None, arg(help="Min and max objective, instead of the task's.")
         ] = None,
@@ -329,7 +333,15 @@ def make_train(settings_type: type) -> Callable[..., None]:
         """
         from gaits import training
 
-        chosen = make_task(task, grid=grid, objective_range=objective_range, max_steps=max_steps, hidden=hidden)
+        chosen = make_task(
+            task,
+            grid=grid,
+            objective_range=objective_range,
+            max_steps=max_steps,
+            hidden=hidden,
+            archive=archive,
+            cells=cells,
+        )
         folder = out or Path("runs", f"{chosen.name}-{algorithm}-seed{seed}")
         values = {field.name: getattr(settings, field.name) for field in fields(settings_type)}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -124,6 +126,22 @@ def test_other_settings_are_another_algorithm_and_other_fields_another_task(tmp_
     assert collection.algorithms() == ["map_elites (sigma=0.02)", "map_elites (sigma=0.5)"]
     assert collection.tasks() == ["qd_hopper (grid=10)", "qd_hopper (grid=20)"]
     assert collection.titles["map_elites (sigma=0.5)"] == "MAP-Elites (sigma=0.5)"
+
+
+def test_another_archive_is_another_task_and_a_run_from_before_there_was_a_choice_has_the_grid(tmp_path):
+    old = make_run(tmp_path / "a", WALKER, "map_elites")
+    make_run(tmp_path / "b", WALKER, "map_elites", seed=2)
+    make_run(tmp_path / "c", WALKER.with_(archive="cvt", cells=20), "map_elites")
+    config = json.loads((old.folder / "config.json").read_text())
+    for field in ("archive", "cells"):
+        del config["task_fields"][field]
+    (old.folder / "config.json").write_text(json.dumps(config))
+    collection = collect([tmp_path])
+    assert collection.tasks() == ["qd_walker (archive=cvt, cells=20)", "qd_walker (archive=grid)"]
+    assert collection.final["task"].value_counts().tolist() == [2, 1]
+    row = collection.final.query("task.str.contains('cvt')").iloc[0]
+    low, high = WALKER.objective_range
+    assert row["qd_score_normalized"] == pytest.approx(row["qd_score"] / (20 * (high - low)))
 
 
 def test_the_median_run(tmp_path):

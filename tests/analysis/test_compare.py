@@ -15,7 +15,7 @@ from PIL import Image
 import gaits
 from gaits.analysis.collect import collect
 from gaits.analysis.compare import compare, comparisons, find
-from gaits.analysis.comparison import mean_and_error, median_grids, styles
+from gaits.analysis.comparison import mean_and_error, median_archives, styles
 from gaits.analysis.statistics import Comparison
 from gaits.bench.synthetic import make_run
 
@@ -129,8 +129,8 @@ def test_nothing_of_an_earlier_comparison_is_left(tmp_path):
 def test_pictures_are_of_the_moment_that_is_compared(tmp_path):
     run = make_run(tmp_path / "run", WALKER, "map_elites", iterations=6)
     early = collect([run.folder], evaluations=100)
-    (grid,) = [grid for _, grid in median_grids(early, "qd_walker").values()]
-    assert np.nansum(grid) == pytest.approx(run.metrics["objective_sum"].iloc[0])
+    ((_, archive),) = median_archives(early, "qd_walker").values()
+    assert archive.data("objective").sum() == pytest.approx(run.metrics["objective_sum"].iloc[0])
 
 
 def test_names_with_odd_letters(tmp_path):

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import gaits
-from gaits.analysis.figures import nested, objective_grid, save_archive_figure
+from gaits.analysis.figures import nested, objective_grid, save_archive_figure, voronoi_cells
 from gaits.archives import insert, make_archive
+
+CVT = {"archive": "cvt", "cells": 60}
 
 
 def filled(task, n):
@@ -16,9 +18,9 @@ def filled(task, n):
 
 
 @pytest.mark.parametrize("name", gaits.TASKS)
-@pytest.mark.parametrize("n", [0, 1, 300])
-def test_every_task_can_be_drawn(name, n, tmp_path):
-    task = gaits.make_task(name)
+@pytest.mark.parametrize(("n", "changes"), [(0, {}), (1, {}), (300, {}), (0, CVT), (300, CVT)])
+def test_every_task_can_be_drawn(name, n, changes, tmp_path):
+    task = gaits.make_task(name, **changes)
     save_archive_figure(filled(task, n), task, tmp_path / "archive.png")
     assert (tmp_path / "archive.png").read_bytes().startswith(b"\x89PNG")
 
@@ -30,6 +32,32 @@ def test_grid():
     grid = objective_grid(archive)
     assert grid[1, 0] == 7
     assert np.isnan(grid).sum() == 5
+
+
+def area(polygon):
+    x, y = polygon.T
+    return abs(x @ np.roll(y, 1) - y @ np.roll(x, 1)) / 2
+
+
+@pytest.mark.parametrize(("name", "cells"), [("qd_hopper", 1), ("qd_hopper", 60), ("qd_walker", 1), ("qd_walker", 60)])
+def test_the_cells_of_a_cvt_fill_the_picture(name, cells):
+    task = gaits.make_task(name, archive="cvt", cells=cells)
+    archive = make_archive(task, solution_dim=0)
+    polygons = voronoi_cells(archive)
+    assert len(polygons) == cells
+    assert sum(map(area, polygons)) == pytest.approx(1)
+    k = len(task.measure_names)
+    inside = np.array([polygon.mean(axis=0)[:k] for polygon in polygons])
+    np.testing.assert_array_equal(archive.index_of(inside), np.arange(cells))
+
+
+def test_a_cvt_of_four_measures_is_drawn_by_its_slices():
+    archive = filled(gaits.make_task("qd_ant", **CVT), 300)
+    grid = objective_grid(archive)
+    assert grid.shape == (6, 6, 24, 24)
+    middle = np.array([2.5 / 6, 0.5 / 6, 7.5 / 24, 3.5 / 24])
+    _, elite = archive.retrieve_single(middle)
+    np.testing.assert_equal(grid[2, 0, 7, 3], elite["objective"])
 
 
 def test_nesting():

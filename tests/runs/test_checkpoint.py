@@ -16,8 +16,8 @@ from gaits.runs import checkpoint
 from gaits.runs.checkpoint import CheckpointError
 
 
-def make_state():
-    archive = make_archive(small_task(), seed=3)
+def make_state(**changes):
+    archive = make_archive(small_task(**changes), seed=3)
     emitter = GaussianEmitter(archive, sigma=0.1, x0=np.zeros(archive.solution_dim), batch_size=8, seed=4)
     insert(archive, emitter.ask(), np.arange(8.0), np.linspace(0, 1, 8)[:, None])
     return {"archive": archive, "emitter": emitter, "rng": np.random.default_rng(5), "rows": ["a", "b"], "n": 3, "x": 0.1}
@@ -37,6 +37,21 @@ def test_round_trip_continues_bit_for_bit(path):
     assert state["rng"].random() == original["rng"].random()
     assert (state["rows"], state["n"], state["x"]) == (["a", "b"], 3, 0.1)
     insert(state["archive"], original["emitter"].ask(), np.full(8, 99.0), np.linspace(0, 1, 8)[:, None])  # still writable
+
+
+def test_a_cvt_finds_the_same_cells_after_a_round_trip(tmp_path):
+    original = make_state(archive="cvt", cells=64)["archive"]
+    archive = checkpoint.load(checkpoint.save(tmp_path, {"archive": original}, "run-a", 1), "run-a")["archive"]
+    assert_same_archive(archive, original)
+    measures = np.random.default_rng(0).random((1000, 1))
+    np.testing.assert_array_equal(archive.index_of(measures), original.index_of(measures))
+
+
+def test_nothing_but_a_tree_of_points_stands_for_a_tree(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint._Pickler, "persistent_id", lambda self, obj: {"points": 3} if obj == "tree" else None)
+    path = checkpoint.save(tmp_path, {"x": "tree"}, "run-a", 1)
+    with pytest.raises(CheckpointError, match="cannot be used"):
+        checkpoint.load(path, "run-a")
 
 
 def test_every_truncation_is_noticed(path):

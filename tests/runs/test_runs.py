@@ -118,11 +118,11 @@ def test_stop_and_resume_is_never_stopped(reference, tmp_path, iteration):
         ("pga_me", {"batch_size": 8, "pg_steps": 2, **CRITIC}),
     ],
 )
-@pytest.mark.parametrize("iteration", [1, 3])
-def test_every_algorithm_resumes_exactly(tmp_path, name, settings, iteration):
-    arguments = {"evaluations": 80, "seed": 2, **settings}
-    expected = gaits.train(small_task(), name, out=tmp_path / "expected", workers=1, **arguments)
-    gaits.train(small_task(), name, out=tmp_path / "run", workers=2, callback=stop_at(iteration), **arguments)
+@pytest.mark.parametrize(("iteration", "archive"), [(1, "grid"), (3, "cvt")])
+def test_every_algorithm_resumes_exactly(tmp_path, name, settings, iteration, archive):
+    arguments, task = {"evaluations": 80, "seed": 2, **settings}, small_task(archive=archive)
+    expected = gaits.train(task, name, out=tmp_path / "expected", workers=1, **arguments)
+    gaits.train(task, name, out=tmp_path / "run", workers=2, callback=stop_at(iteration), **arguments)
     assert_same_run(gaits.resume(tmp_path / "run", workers=2), expected)
 
 

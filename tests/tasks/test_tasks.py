@@ -49,6 +49,16 @@ def test_overrides():
     assert gaits.make_task("qd_hopper").grid == (1024,)
 
 
+def test_the_archive_is_a_choice():
+    task = gaits.make_task("qd_walker")
+    assert (task.archive, task.cells, task.total_cells) == ("grid", None, 1024)
+    cvt = task.with_(archive="cvt", cells=100)
+    assert (cvt.cells, cvt.total_cells) == (100, 100)
+    assert task.with_(archive="cvt").cells == 1024  # as many as the grid has
+    assert cvt.with_(archive="grid") == task
+    assert len({task, cvt}) == 2
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -60,6 +70,14 @@ def test_overrides():
         ({"max_steps": 0}, "max_steps must be a whole number of at least 1; got 0"),
         ({"max_steps": 1.5}, "max_steps must be"),
         ({"hidden": (-1,)}, "hidden layer's size must be"),
+        ({"archive": "ctv"}, "No archive with fixed cells is called 'ctv'. Did you mean 'cvt'"),
+        ({"archive": "sliding_boundaries"}, "No archive with fixed cells is called 'sliding_boundaries'"),
+        ({"archive": "cvt", "cells": 0}, "cells must be a whole number of at least 1; got 0"),
+        ({"archive": "cvt", "cells": -3}, "cells must be a whole number of at least 1; got -3"),
+        ({"archive": "cvt", "cells": 1.5}, "cells must be a whole number of at least 1; got 1.5"),
+        ({"archive": "cvt", "cells": 50_001}, "50,000 cells at most; got 50,001"),
+        ({"archive": "cvt", "grid": (10**9,)}, "50,000 cells at most; got 1,000,000,000"),
+        ({"cells": 64}, "cells=64 is for archive cvt"),
     ],
 )
 def test_impossible_overrides(changes, message):

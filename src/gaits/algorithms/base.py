@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from ribs.archives import GridArchive
 
-from gaits.archives import Insertions
+from gaits.archives import Archive, Insertions
 from gaits.evaluation.results import Results
 
 
@@ -40,7 +39,7 @@ class Algorithm(Protocol):
     Built as ``Algorithm(task, settings, seed)``. Same task, settings and seed: same proposals.
     """
 
-    archive: GridArchive
+    archive: Archive
 
     def ask(self) -> Batch:
         """The next solutions to evaluate."""

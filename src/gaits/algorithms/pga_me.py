@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from ribs.archives import GridArchive
 from ribs.emitters import IsoLineEmitter
 
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
-from gaits.archives import insert, make_archive
+from gaits.archives import Archive, insert, make_archive
 from gaits.evaluation.results import Results
 from gaits.gradients import TD3, TD3Settings
 from gaits.settings import positive
@@ -52,7 +51,7 @@ class PgaMeSettings(TD3Settings):
 class PolicyGradientEmitter:
     """Copies random elites and lets them climb the critic; the first time, when there are none, noise on one network."""
 
-    def __init__(self, archive: GridArchive, td3: TD3, settings: PgaMeSettings, x0: np.ndarray, seed: int) -> None:
+    def __init__(self, archive: Archive, td3: TD3, settings: PgaMeSettings, x0: np.ndarray, seed: int) -> None:
         self.archive, self.td3, self.settings, self.x0 = archive, td3, settings, x0
         self.rng = np.random.default_rng(seed)
 

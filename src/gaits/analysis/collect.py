@@ -15,6 +15,7 @@ import pandas as pd
 from gaits.algorithms import ALGORITHMS
 from gaits.analysis.robustness import load_evaluation
 from gaits.runs import Run, load_run
+from gaits.runs.config import TASK_FIELDS
 from gaits.runs.history import lowest_inserted
 from gaits.settings import whole_number
 from gaits.tasks import TASKS
@@ -175,7 +176,8 @@ class Labels:
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self._algorithm = _varying([(run.config.name or run.config.algorithm, run.config.settings) for run in runs])
-        self._task = _varying([(run.config.task, run.config.task_fields) for run in runs])
+        # Not the fields in config.json: an older run lacks those that came later.
+        self._task = _varying([(run.config.task, {f: getattr(run.task, f) for f in TASK_FIELDS}) for run in runs])
         self._ids = {run.config.id: i for i, run in enumerate(runs)}
         rank = {name: i for i, name in enumerate([*TASKS, *ALGORITHMS])}
         names: dict[str, tuple[str, str]] = {}
@@ -207,7 +209,7 @@ def _varying(named: list[tuple[str, dict[str, Any]]]) -> list[str]:
         varies[name] = sorted(key for key in keys if len({repr(values.get(key)) for values in dicts}) > 1)
     labels = []
     for name, values in named:
-        told = ", ".join(f"{key}={_short(values.get(key))}" for key in varies[name])
+        told = ", ".join(f"{key}={_short(values[key])}" for key in varies[name] if values.get(key) is not None)
         labels.append(f"{name} ({told})" if told else name)
     return labels
 
@@ -269,7 +271,7 @@ def area_under(curve: pd.Series, evaluations: float) -> float:
 def _final(run: Run, table: pd.DataFrame, curve: pd.DataFrame, offset: float) -> dict[str, Any]:
     last, end = curve.iloc[-1], int(curve["evaluations"].iloc[-1])
     width = run.task.objective_range[1] - offset
-    most = float(np.prod(run.task.grid)) * width
+    most = run.task.total_cells * width
     qd_score, auc = float(last["qd_score"]), area_under(curve["qd_score"], end)
     return {
         "iteration": int(table["iteration"].iloc[-1]),

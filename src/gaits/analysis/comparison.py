@@ -16,10 +16,9 @@ from matplotlib.ticker import EngFormatter
 
 from gaits.analysis.collect import CURVES, Collection
 from gaits.analysis.figures import COLORS, draw_archive, draw_profile
-from gaits.archives import load_objectives
-from gaits.runs import Run
-from gaits.runs.history import elites_at, last_iteration
-from gaits.runs.history import load as load_history
+from gaits.archives import Archive, load_objectives
+from gaits.runs import Run, load_run
+from gaits.runs.history import last_iteration
 
 # Colour-blind safe; the paper's five keep the paper's colours and markers.
 STYLES = {
@@ -100,16 +99,16 @@ def comparison_figure(collection: Collection) -> Figure:
 
 def archives_figure(collection: Collection, task: str) -> Figure:
     """The archive of each algorithm's median run on a task, all with one colour scale."""
-    panels = median_grids(collection, task)
-    strip = next(iter(panels.values()))[1].ndim == 1
+    panels = median_archives(collection, task)
+    strip = next(iter(panels.values()))[1].measure_dim == 1
     figure = _figure(2.6 * len(panels) + 0.8, 3.4)
     axes = figure.subplots(2 if strip else 1, len(panels), squeeze=False, height_ratios=(3, 1) if strip else None)
-    low, high = _limits([grid for _, grid in panels.values()])
-    for column, (name, (run, grid)) in enumerate(panels.items()):
-        image = draw_archive(axes[-1, column], grid, run.task, low, high)
+    low, high = _limits([archive for _, archive in panels.values()])
+    for column, (name, (run, archive)) in enumerate(panels.items()):
+        image = draw_archive(axes[-1, column], archive, run.task, low, high)
         image.set_rasterized(True)
         if strip:
-            draw_profile(axes[0, column], grid, low, high)
+            draw_profile(axes[0, column], archive, low, high)
             axes[0, column].set_ylim(low, high)
             axes[0, column].set_xticks([])
         axes[0, column].set_title(_title(collection, name), fontsize=9)
@@ -128,15 +127,15 @@ def archives_figure(collection: Collection, task: str) -> Figure:
 
 def histograms_figure(collection: Collection, task: str, bins: int = 100) -> Figure:
     """How many elites of each algorithm's median run have which objective."""
-    panels = median_grids(collection, task)
+    panels = median_archives(collection, task)
     figure = _figure(2.6 * len(panels) + 0.4, 2.4)
     axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)
-    low, high = _limits([grid for _, grid in panels.values()])
+    low, high = _limits([archive for _, archive in panels.values()])
     edges = np.linspace(low, high if high > low else low + 1, bins + 1)
     middles = (edges[1:] + edges[:-1]) / 2
     shades = (middles - edges[0]) / (edges[-1] - edges[0])
-    for ax, (name, (_, grid)) in zip(axes[0], panels.items(), strict=True):
-        counts, _ = np.histogram(grid[np.isfinite(grid)], edges)
+    for ax, (name, (_, archive)) in zip(axes[0], panels.items(), strict=True):
+        counts, _ = np.histogram(archive.data("objective"), edges)
         ax.bar(middles, counts, width=edges[1] - edges[0], color=colormaps[COLORS](shades))
         ax.set_title(_title(collection, name), fontsize=9)
         ax.set_xlabel("objective", fontsize=8)
@@ -148,25 +147,24 @@ def histograms_figure(collection: Collection, task: str, bins: int = 100) -> Fig
 
 def save_growth(run: Run, path: Path, frames: int = 40, seconds: float = 8.0) -> None:
     """A GIF of the archive filling up, from its history."""
-    history, task = run.history, run.task
-    last = int(history["iteration"].max(initial=0))
+    last = int(run.history["iteration"].max(initial=0))
     moments = np.unique(np.linspace(1, last, min(frames, last)).astype(int)) if last else np.zeros(0, int)
     if not len(moments):
         raise ValueError(f"{run.folder} has no insertions to show yet.")
 
-    low, high = _limits([grid_at(run, history, last)])
+    final = run.archive_at(last)
+    low, high = _limits([final])
     figure = _figure(5.2, 4.2)
     ax = figure.subplots()
-    figure.colorbar(draw_archive(ax, grid_at(run, history, last), task, low, high), ax=ax, label="objective")
+    figure.colorbar(draw_archive(ax, final, run.task, low, high), ax=ax, label="objective")
     evaluations = dict(zip(run.metrics["iteration"], run.metrics["evaluations"], strict=True))
 
     def draw(iteration: int) -> list:
         ax.clear()
-        grid = grid_at(run, history, iteration)
-        draw_archive(ax, grid, task, low, high)
-        filled = int(np.isfinite(grid).sum())
+        archive = run.archive_at(iteration)
+        draw_archive(ax, archive, run.task, low, high)
         ax.set_title(
-            f"{evaluations.get(int(iteration), 0):,.0f} evaluations, {filled:,} of {grid.size:,} cells", fontsize=10
+            f"{evaluations.get(iteration, 0):,.0f} evaluations, {len(archive):,} of {archive.cells:,} cells", fontsize=10
         )
         return []
 
@@ -174,14 +172,6 @@ def save_growth(run: Run, path: Path, frames: int = 40, seconds: float = 8.0) ->
     FuncAnimation(figure, draw, frames=shown, cache_frame_data=False).save(
         path, PillowWriter(max(1, round(len(shown) / seconds))), dpi=90
     )
-
-
-def grid_at(run: Run, history: dict[str, np.ndarray], iteration: int) -> np.ndarray:
-    """Objectives in the cells after an iteration, NaN where they were empty."""
-    rows = elites_at(history, int(iteration))
-    grid = np.full(int(np.prod(run.task.grid)), np.nan)
-    grid[history["cell"][rows]] = history["objective"][rows]
-    return grid.reshape(run.task.grid)
 
 
 def save(figure: Figure, stem: Path) -> None:
@@ -196,20 +186,20 @@ def _figure(width: float, height: float) -> Figure:
     return figure
 
 
-def median_grids(collection: Collection, task: str) -> dict[str, tuple[Run, np.ndarray]]:
-    """Per algorithm that has runs on the task: its median run and the objectives in its cells, where it is compared."""
+def median_archives(collection: Collection, task: str) -> dict[str, tuple[Run, Archive]]:
+    """Per algorithm that has runs on the task: its median run and that run's archive, where it is compared."""
     iterations = collection.final.set_index("run")["iteration"]
-    grids = {}
+    archives: dict[str, tuple[Run, Archive]] = {}
     for name in collection.algorithms():
         run = collection.median_run(task, name)
         if run is None:
             continue
         iteration = int(iterations[str(run.folder)])
         if iteration == last_iteration(run.folder / "history.npz"):
-            grids[name] = (run, load_objectives(run.folder / "archive.npz"))
+            archives[name] = (run, load_objectives(run.folder / "archive.npz"))
         else:  # compared before its end, or its archive is older
-            grids[name] = (run, grid_at(run, load_history(run.folder / "history.npz"), iteration))
-    return grids
+            archives[name] = (run, load_run(run.folder).archive_at(iteration))  # a Run keeps its history, and this one goes
+    return archives
 
 
 def _title(collection: Collection, name: str, width: int = 26) -> str:
@@ -217,6 +207,6 @@ def _title(collection: Collection, name: str, width: int = 26) -> str:
     return textwrap.fill(collection.titles[name], width).replace("$", r"\$")
 
 
-def _limits(grids: list[np.ndarray]) -> tuple[float, float]:
-    values = np.concatenate([grid[np.isfinite(grid)] for grid in grids])
+def _limits(archives: list[Archive]) -> tuple[float, float]:
+    values = np.concatenate([archive.data("objective") for archive in archives])
     return (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)

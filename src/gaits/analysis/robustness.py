@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ribs.archives import GridArchive
 
-from gaits.archives import insert, make_archive, summary
+from gaits.archives import Archive, insert, make_archive, summary
 from gaits.evaluation import make_evaluator
 from gaits.physics.world import check_seed
 from gaits.runs import Run
@@ -52,7 +51,7 @@ class Evaluation:
         """Mean elite robustness."""
         return float(self.elite_robustness.mean()) if len(self.cell) else float("nan")
 
-    def corrected(self, task: Task) -> GridArchive:
+    def corrected(self, task: Task) -> Archive:
         """The elites inserted again by their mean objective and mean measures; objectives only, no solutions."""
         archive = make_archive(task, solution_dim=0)
         nothing = np.zeros((len(self.cell), 0), np.float32)

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from ribs.archives import GridArchive
 
 from gaits import archives
-from gaits.archives import make_archive
+from gaits.archives import Archive, make_archive
 from gaits.runs import history
 from gaits.runs.config import Config, load_config
 from gaits.tasks import Task
@@ -56,7 +55,7 @@ class Run:
         return table
 
     @property
-    def archive(self) -> GridArchive:
+    def archive(self) -> Archive:
         """The archive at the last checkpoint, solutions included."""
         return load_archive(self.folder)
 
@@ -84,7 +83,7 @@ class Run:
         found = table.loc[table["iteration"] == saved, "evaluations"]
         return int(found.iloc[0]) if len(found) else 0
 
-    def archive_at(self, iteration: int) -> GridArchive:
+    def archive_at(self, iteration: int) -> Archive:
         """The archive as it was after an iteration: objectives and measures, without solutions."""
         last = int(self.history["iteration"].max(initial=0))
         if not 0 <= iteration <= last:
@@ -105,8 +104,8 @@ def load_run(folder: str | Path) -> Run:
     return Run(folder, load_config(folder))
 
 
-def load_archive(path: str | Path) -> GridArchive:
-    """The archive of a run's folder, or of an archive.npz, as a ribs GridArchive."""
+def load_archive(path: str | Path) -> Archive:
+    """The archive of a run's folder, or of an archive.npz, as a ribs archive."""
     path = Path(path)
     return archives.load(_existing(path / "archive.npz" if path.is_dir() else path))
 

@@ -2,7 +2,8 @@
 
 A checkpoint is a JSON header on one line, then a pickle, then the raw buffers of its arrays. The pickle is read through
 an unpickler that knows a short list of types; anything else in it is refused. ribs archives and emitters round-trip
-through pickle exactly, without us reaching into their private fields.
+through pickle exactly, without us reaching into their private fields. The search tree of a CVT archive is not pickled: its
+points stand for it, and it is built again from them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ import json
 import pickle
 from pathlib import Path
 from typing import IO, Any
+
+import numpy as np
+from scipy.spatial import KDTree
 
 from gaits.runs.files import write_whole
 
@@ -42,7 +46,15 @@ class CheckpointError(ValueError):
     """A checkpoint that cannot be used, and why."""
 
 
+class _Pickler(pickle.Pickler):
+    def persistent_id(self, obj: Any) -> Any:
+        return np.asarray(obj.data) if type(obj) is KDTree else None
+
+
 class _Unpickler(pickle.Unpickler):
+    def persistent_load(self, pid: Any) -> KDTree:
+        return KDTree(pid)
+
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in _NUMPY:
             return super().find_class(module, name)
@@ -56,8 +68,9 @@ class _Unpickler(pickle.Unpickler):
 def save(folder: Path, state: dict[str, Any], run_id: str, iteration: int) -> Path:
     """Write the state of an iteration, and forget all but the newest ``KEEP`` checkpoints."""
     buffers: list[pickle.PickleBuffer] = []
-    body = pickle.dumps(state, protocol=5, buffer_callback=buffers.append)
-    parts: list[Any] = [body, *(buffer.raw() for buffer in buffers)]
+    body = io.BytesIO()
+    _Pickler(body, protocol=5, buffer_callback=buffers.append).dump(state)
+    parts: list[Any] = [body.getbuffer(), *(buffer.raw() for buffer in buffers)]
     header = {
         "format": FORMAT,
         "version": VERSION,

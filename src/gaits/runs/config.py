@@ -25,7 +25,7 @@ from gaits.tasks.environment import Environment
 
 VERSION = 1
 PACKAGES = ("gaits", "numpy", "numba", "ribs", "gymnasium", "pybullet-arm64", "jax", "optax", "scipy")
-TASK_FIELDS = ("grid", "objective_range", "max_steps", "hidden")
+TASK_FIELDS = ("grid", "objective_range", "max_steps", "hidden", "archive", "cells")
 OWN_FIELDS = ("title", "measure_names", "measure_range", "obs_dim", "action_dim")
 """What must also be known of a task of the user's own, to read its run where the task is not known."""
 

@@ -110,7 +110,7 @@ class Study:
             "seeds": list(self.seeds),
             "tasks": [task.name for task in self.tasks],
             "algorithms": [variant.name for variant in plain],
-            "task": {task.name: {field: getattr(task, field) for field in TASK_FIELDS} for task in self.tasks},
+            "task": {task.name: _fields(task) for task in self.tasks},
             "settings": {variant.name: variant.settings for variant in plain},
             "variant": [dataclasses.asdict(variant) for variant in named],
         }
@@ -120,6 +120,11 @@ class Study:
         """Write study.json, which ``load_study(folder)`` reads."""
         text = json.dumps({"version": VERSION, "name": self.name, **self.document()}, indent=2) + "\n"
         write_whole(folder / FILE, lambda file: file.write(text.encode()))
+
+
+def _fields(task: Task) -> dict[str, Any]:
+    values = {field: getattr(task, field) for field in TASK_FIELDS}
+    return {field: value for field, value in values.items() if value is not None}  # TOML has no null
 
 
 def _check_distinct(what: str, values: Iterable[Hashable]) -> None:

@@ -25,6 +25,8 @@ FIELD_KINDS = {
     "objective_range": "two numbers, [min, max]",
     "max_steps": "a whole number",
     "hidden": "a list of whole numbers",
+    "archive": "a name in quotes",
+    "cells": "a whole number",
 }
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -122,8 +124,10 @@ def _task(name: str, changes: dict[str, Any]) -> Task:
 
 
 def _fits(field: str, value: Any) -> bool:
-    if field == "max_steps":
+    if field in ("max_steps", "cells"):
         return type(value) is int
+    if field == "archive":
+        return isinstance(value, str)
     kinds = (int, float) if field == "objective_range" else (int,)
     length_fits = field != "objective_range" or (isinstance(value, list) and len(value) == 2)
     return isinstance(value, list) and length_fits and all(type(item) in kinds for item in value)

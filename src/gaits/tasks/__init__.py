@@ -26,10 +26,14 @@ def make_task(
     objective_range: tuple[float, float] | None = None,
     max_steps: int | None = None,
     hidden: Sequence[int] | None = None,
+    archive: str | None = None,
+    cells: int | None = None,
 ) -> Task:
     """The task called ``name``, or that ``MODULE:NAME`` gives, with any of its fields overridden."""
     task = import_task(name) if ":" in name else lookup("task", name, TASKS)
-    return task.with_(grid=grid, objective_range=objective_range, max_steps=max_steps, hidden=hidden)
+    return task.with_(
+        grid=grid, objective_range=objective_range, max_steps=max_steps, hidden=hidden, archive=archive, cells=cells
+    )
 
 
 def register_task(task: Task) -> Task:

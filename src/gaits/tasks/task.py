@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gaits.names import lookup
 from gaits.policies import MLP
 from gaits.settings import whole_number
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from gaits.tasks.environment import Environment, Trajectory
 
 Range = tuple[float, float]
+ARCHIVES = ("grid", "cvt")
+"""Archives to choose from. What ribs has besides has no cells, or cells that move; see ``gaits.archives.KINDS``."""
+MAX_CELLS = 50_000
+"""Of a CVT, whose centroids take longer the more there are."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ class Function(Protocol):
 
 @dataclass(frozen=True)
 class Task:
-    """What is solved, the measures that tell behaviours apart, and the archive grid over them.
+    """What is solved, the measures that tell behaviours apart, and the archive over them.
 
     A task has a ``robot`` or an ``env``, whose solutions are policies played in episodes, or a ``function`` of solutions.
 
@@ -75,6 +80,8 @@ class Task:
         measure_range: (low, high) of every measure, or one such pair per measure.
         max_steps: Longest episode.
         hidden: Widths of the policy's hidden layers.
+        archive: How measures are divided into cells: "grid", or "cvt" for cells of about equal size around centroids.
+        cells: Number of cells of a CVT, as many as the grid's if not given; None for the grid itself.
     """
 
     name: str
@@ -90,6 +97,8 @@ class Task:
     action_dim: int = 0
     max_steps: int = 1000
     hidden: tuple[int, ...] = (128, 128)
+    archive: str = "grid"
+    cells: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", self.name):
@@ -115,6 +124,25 @@ class Task:
         whole_number("max_steps", self.max_steps, 1)
         for size in self.hidden:
             whole_number("A hidden layer's size", size, 1)
+        lookup("archive with fixed cells", self.archive, dict.fromkeys(ARCHIVES))
+        object.__setattr__(self, "cells", self._check_cells())
+
+    def _check_cells(self) -> int | None:
+        if self.archive == "grid":
+            if self.cells is not None:
+                raise ValueError(
+                    f"cells={self.cells} is for archive cvt. Choose that archive, or the grid's cells by its grid."
+                )
+            return None
+        cells = whole_number("cells", self.total_cells, 1)
+        if cells > MAX_CELLS:
+            raise ValueError(f"A cvt archive has {MAX_CELLS:,} cells at most; got {cells:,}. Choose fewer cells, or a grid.")
+        return cells
+
+    @property
+    def total_cells(self) -> int:
+        """Cells of the archive."""
+        return math.prod(self.grid) if self.cells is None else self.cells
 
     @classmethod
     def from_env(
@@ -217,6 +245,8 @@ class Task:
         for key in ("grid", "objective_range", "hidden"):
             if key in changes:
                 changes[key] = tuple(changes[key])
+        if "archive" in changes:
+            changes.setdefault("cells", None)
         return dataclasses.replace(self, **changes)
 
 
