@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from gaits.names import lookup
 from gaits.tasks.linear_projection import LINEAR_PROJECTION
+from gaits.tasks.mujoco import MUJOCO
 from gaits.tasks.qdgym import QDGYM
-from gaits.tasks.task import Robot, Task
+from gaits.tasks.task import MujocoRobot, Robot, Task
 
-TASKS = {task.name: task for task in (*QDGYM, *LINEAR_PROJECTION)}
+TASKS = {task.name: task for task in (*QDGYM, *MUJOCO, *LINEAR_PROJECTION)}
 
 
 def make_task(
@@ -25,4 +26,4 @@ def make_task(
     return task.with_(grid=grid, objective_range=objective_range, max_steps=max_steps, hidden=hidden)
 
 
-__all__ = ["TASKS", "Robot", "Task", "make_task"]
+__all__ = ["TASKS", "MujocoRobot", "Robot", "Task", "make_task"]
