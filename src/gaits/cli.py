@@ -33,7 +33,8 @@ def tasks() -> None:
         low, high = task.objective_range
         rows.append(
             (
-                *(task.name, task.env_id if task.robot else "-", *(str(n or "-") for n in (task.obs_dim, task.action_dim))),
+                *(task.name, "-" if task.function else task.env_id),
+                *(str(n or "-") for n in (task.obs_dim, task.action_dim)),
                 f"{task.solution_dim:,}",
                 *("x".join(map(str, task.grid)), f"{low:,.2f} .. {high:,.0f}", ", ".join(task.measure_names)),
             )

@@ -33,7 +33,9 @@ def load() -> ModuleType:
 
     folder = os.path.dirname(mujoco._structs.__file__)
     paths = [path for name in LIBRARY_NAMES for path in glob(os.path.join(escape(folder), name))]
-    if not paths or not hasattr(mujoco, NEEDED):
+    if not paths:
+        raise OSError(f"MuJoCo's library is not in {folder}. Install it again: pip install --force-reinstall mujoco")
+    if not hasattr(mujoco, NEEDED):
         raise ValueError(f"MuJoCo {mujoco.__version__} is too old: it has no {NEEDED}. Run: pip install -U 'gaits[mujoco]'")
     binding.load_library_permanently(paths[0])
     return mujoco
