@@ -30,7 +30,7 @@ from gaits.tasks import Task, make_task
 
 TASK_NAMES = ("mj_ant", "mj_half_cheetah", "mj_hopper", "mj_walker")
 SIDES = ("python", "bare 1", "gaits 1", "bare 2", "gaits 2", "gymnasium")
-STEPS = 5000
+STEPS = 2000
 
 
 class Recorded(NamedTuple):
@@ -130,7 +130,7 @@ def measure(task: Task, rounds: int) -> dict[str, list[float]]:
 
 def main(rounds: int) -> None:
     header = ("task", *SIDES[:3], "of python", "of bare", *SIDES[3:5], "of bare", SIDES[5], "gaits / gym")
-    print(("{:<16}" + "{:>12}" * 9).format(*header))
+    print(("{:<16}" + "{:>12}" * 10).format(*header))
     for name in TASK_NAMES:
         say(f"measuring {name}, {rounds} rounds")
         speeds = measure(make_task(name), rounds)

@@ -38,7 +38,7 @@ MUJOCO = (
             "back right foot contact",
         ),
         grid=(6, 6, 6, 6),
-        objective_range=(-4000.0, 6000.0),
+        objective_range=(-2500.0, 6000.0),
     ),
     Task(
         name="mj_half_cheetah",
@@ -56,7 +56,7 @@ MUJOCO = (
         action_dim=6,
         measure_names=("front foot contact", "back foot contact"),
         grid=(32, 32),
-        objective_range=(-4000.0, 4800.0),
+        objective_range=(-2300.0, 4800.0),
     ),
     Task(
         name="mj_hopper",
@@ -78,7 +78,7 @@ MUJOCO = (
         action_dim=3,
         measure_names=("foot contact",),
         grid=(1024,),
-        objective_range=(-4000.0, 3800.0),
+        objective_range=(-10.0, 3800.0),
     ),
     Task(
         name="mj_walker",
@@ -99,6 +99,6 @@ MUJOCO = (
         action_dim=6,
         measure_names=("right foot contact", "left foot contact"),
         grid=(32, 32),
-        objective_range=(-4000.0, 3800.0),
+        objective_range=(-60.0, 3800.0),
     ),
 )
