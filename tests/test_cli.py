@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from gaits import cli
+from gaits import TASKS, cli
 
 
 def test_tasks(capsys):
     assert cli.main(["tasks"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 8
+    assert len(lines) == 1 + len(TASKS)
     assert lines[3].split()[:6] == ["qd_hopper", "gaits/QDHopper-v0", "15", "3", "18,947", "1024"]
 
 

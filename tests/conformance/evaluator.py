@@ -84,7 +84,7 @@ class EvaluatorSuite:
     def test_observation_normalization(self, task):
         """(obs - mean) / std can be folded into the first layer."""
         solution = random_solutions(task, 2)
-        mean, std = np.full(15, 0.25), np.full(15, 2.0)
+        mean, std = np.full(task.obs_dim, 0.25), np.full(task.obs_dim, 2.0)
         folded = solution.copy()
         for i in range(2):
             weights, biases = task.policy.layers(folded[i])[0]
@@ -117,32 +117,33 @@ class EvaluatorSuite:
         with self.make(task, 2) as evaluator:
             results = evaluator.evaluate(np.zeros((0, task.solution_dim)), [])
         assert results.objective.shape == (0,)
-        assert results.measures.shape == (0, 1)
+        assert results.measures.shape == (0, len(task.grid))
 
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"solutions": np.zeros((2, 7))}, r"shape \(n, 18947\).*Got shape \(2, 7\)"),
-            ({"solutions": np.zeros(18947)}, r"Got shape \(18947,\)"),
-            ({"solutions": np.full((2, 18947), np.nan)}, "2 of 2 are not, the first at position 0"),
-            ({"solutions": np.full((2, 18947), 1e39)}, "finite in float32"),
+            ({"solutions": lambda n: np.zeros((2, 7))}, r"shape \(n, \d+\).*Got shape \(2, 7\)"),
+            ({"solutions": np.zeros}, r"Got shape \(\d+,\)"),
+            ({"solutions": lambda n: np.full((2, n), np.nan)}, "2 of 2 are not, the first at position 0"),
+            ({"solutions": lambda n: np.full((2, n), 1e39)}, "finite in float32"),
             ({"seeds": [1]}, r"shape \(2,\)"),
             ({"seeds": [1, -1]}, "from 0 to .* got -1"),
             ({"seeds": [1, 2**63]}, "got 9223372036854775808"),
             ({"seeds": [1, 2**70]}, "got 1180591620717411303424"),
             ({"seeds": [1.0, 2.0]}, "got 1.0"),
             ({"seeds": np.array([1.0, 2.0])}, "got np.float64"),
-            ({"solutions": [[0.0] * 18947, [0.0] * 3]}, "rows of different lengths"),
+            ({"solutions": lambda n: [[0.0] * n, [0.0] * 3]}, "rows of different lengths"),
             ({"action_noise": None}, "action_noise"),
             ({"transitions": [True]}, "one bool or 2"),
             ({"action_noise": -1.0}, "action_noise"),
             ({"action_noise": np.nan}, "action_noise"),
             ({"obs_mean": np.zeros(3)}, "obs_mean"),
-            ({"obs_std": np.zeros(15)}, "obs_std must be positive"),
+            ({"obs_std": 0.0}, "obs_std must be positive"),
         ],
     )
     def test_bad_input(self, task, change, message):
-        arguments = {"solutions": np.zeros((2, 18947)), "seeds": [0, 1], **change}
+        arguments = {"solutions": lambda n: np.zeros((2, n)), "seeds": [0, 1], **change}
+        arguments["solutions"] = arguments["solutions"](task.solution_dim)
         with self.make(task, 1) as evaluator, pytest.raises(ValueError, match=message):
             evaluator.evaluate(**arguments)
 

@@ -119,9 +119,9 @@ def test_an_episode_that_kills_every_worker(address, monkeypatch):
 
 
 def test_workers_with_other_versions_are_refused(address, monkeypatch):
-    versions = {**cluster.package_versions(), "numpy": "1.0"}
-    monkeypatch.setattr(cluster, "package_versions", lambda: versions)
     task = own_tasks.point()
+    versions = {**cluster.package_versions(task), "numpy": "1.0"}
+    monkeypatch.setattr(cluster, "package_versions", lambda task: versions)
     with ClusterEvaluator(task, address) as evaluator, pytest.raises(EpisodeFailed, match=r"instead of 1.0.*same versions"):
         evaluator.evaluate(random_solutions(task, 4), range(4))
 

@@ -23,8 +23,8 @@ SLICES = 4
 """A chunk is at most this part of what is left for a thread, so that the last ones are small and end together."""
 TASKS = 8
 """Tasks whose players a worker keeps; a study has several."""
-PACKAGES = ("gaits", "numpy", "numba", "pybullet-arm64", "gymnasium")
-"""Those that decide what an episode gives."""
+PACKAGES = ("gaits", "numpy", "numba", "gymnasium")
+"""Those that decide what any episode gives."""
 
 
 class Packed(NamedTuple):
@@ -51,14 +51,9 @@ def cut(n: int, threads: int) -> Iterator[tuple[int, int]]:
 
 def play_chunk(task: bytes, job: Job, versions: dict[str, str]) -> Packed:
     """Play all episodes of a part of a batch, one after the other, on the thread it is called in."""
-    here = package_versions()
-    if here != versions:
-        told = ", ".join(
-            f"{name} {here[name]} instead of {version}" for name, version in versions.items() if here[name] != version
-        )
-        raise EpisodeFailed(f"A worker has {told}, and could give other results. Install the same versions everywhere.")
     try:
         pool = find_pool(task)
+        check_versions(versions, package_versions(pool.task))
         with pool.player() as player:
             episodes = [job.play(i, player, pool.task) for i in range(job.n_episodes)]
     except EpisodeFailed:
@@ -66,6 +61,14 @@ def play_chunk(task: bytes, job: Job, versions: dict[str, str]) -> Packed:
     except Exception as error:
         raise EpisodeFailed(f"A worker cannot play these episodes. {describe(error)}") from None
     return pack(episodes)
+
+
+def check_versions(versions: dict[str, str], here: dict[str, str]) -> None:
+    others = [f"{name} {here[name]} instead of {version}" for name, version in versions.items() if here[name] != version]
+    if others:
+        raise EpisodeFailed(
+            f"A worker has {', '.join(others)}, and could give other results. Install the same versions everywhere."
+        )
 
 
 def pack(episodes: list[Episode]) -> Packed:
@@ -136,6 +139,10 @@ def find_pool(task: bytes) -> Pool:
         return pool
 
 
-@functools.cache
-def package_versions() -> dict[str, str]:
-    return {name: importlib.metadata.version(name) for name in PACKAGES}
+_version = functools.cache(importlib.metadata.version)
+
+
+def package_versions(task: Task) -> dict[str, str]:
+    """Versions of what decides the task's episodes."""
+    engine = ("pybullet-arm64",) if task.robot else ("mujoco",) if task.mujoco else ()
+    return {name: _version(name) for name in (*PACKAGES, *engine)}

@@ -97,7 +97,7 @@ class ClusterEvaluator:
         """A future of the chunk's episodes."""
         part = job.part(chunk.start, chunk.stop)
         name = f"gaits-{uuid.uuid4().hex}"  # one of its own, so that nothing is mistaken for another run's
-        return self.client.submit(play_chunk, self._task_bytes, part, package_versions(), key=name, pure=False)
+        return self.client.submit(play_chunk, self._task_bytes, part, package_versions(self.task), key=name, pure=False)
 
     def give_up_holders(self, futures: Iterable[Any]) -> None:
         """Take the workers that hold these chunks off the cluster; the scheduler then hands the chunks to others."""

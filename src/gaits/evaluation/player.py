@@ -57,6 +57,10 @@ class RobotPlayer:
 
 def make_player(task: Task) -> Player:
     """Plays in this process; any number may play at once, in threads."""
+    if task.mujoco is not None:
+        from gaits.physics.mujoco import MujocoPlayer
+
+        return MujocoPlayer(task)
     if task.env is not None:
         from gaits.evaluation.environment import EnvironmentPlayer
 

@@ -26,6 +26,7 @@ from gaits.tasks.environment import Environment
 VERSION = 1
 PACKAGES = ("gaits", "numpy", "numba", "ribs", "gymnasium", "pybullet-arm64", "jax", "optax", "scipy")
 TASK_FIELDS = ("grid", "objective_range", "max_steps", "hidden", "archive", "cells")
+KINDS = ("robot", "mujoco", "function")
 OWN_FIELDS = ("title", "measure_names", "measure_range", "obs_dim", "action_dim")
 """What must also be known of a task of the user's own, to read its run where the task is not known."""
 
@@ -159,7 +160,7 @@ def make_config(task: str | Task, algorithm: str, settings: dict[str, Any], **fi
         own = {**_own_fields(task), "source": task.env.source}
         if task.name not in TASKS or TASKS[task.name].env != task.env:
             register_task(task)
-    elif task.name not in TASKS or (task.robot, task.function) != (TASKS[task.name].robot, TASKS[task.name].function):
+    elif task.name not in TASKS or any(getattr(task, kind) != getattr(TASKS[task.name], kind) for kind in KINDS):
         raise ValueError(f"A run can only be resumed on a registered task; {task.name!r} is not one, or was changed.")
     return Config(
         task=task.name,

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from gaits.console import describe
 from gaits.names import lookup
 from gaits.tasks.linear_projection import LINEAR_PROJECTION
+from gaits.tasks.mujoco import MUJOCO
 from gaits.tasks.qdgym import QDGYM
-from gaits.tasks.task import Robot, Task
+from gaits.tasks.task import MujocoRobot, Robot, Task
 
-TASKS = {task.name: task for task in (*QDGYM, *LINEAR_PROJECTION)}
+TASKS = {task.name: task for task in (*QDGYM, *MUJOCO, *LINEAR_PROJECTION)}
 """The tasks that come with gaits, and those of the user's own that were registered."""
 OURS = frozenset(TASKS)
 
@@ -72,4 +73,4 @@ def import_task(name: str) -> Task:
     return register_task(task)
 
 
-__all__ = ["TASKS", "Robot", "Task", "import_task", "make_task", "register_task"]
+__all__ = ["TASKS", "MujocoRobot", "Robot", "Task", "import_task", "make_task", "register_task"]

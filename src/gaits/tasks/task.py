@@ -53,6 +53,39 @@ class Robot:
     """Factor on both costs of using the motors."""
 
 
+@dataclass(frozen=True)
+class MujocoRobot:
+    """One of Gymnasium's MuJoCo robots: everything about it that is not in its model file.
+
+    A robot is healthy while its height, its pitch and its other state are within their ranges, ends excluded. Not to be
+    healthy ends an episode.
+    """
+
+    env: str
+    """Gymnasium's name of the environment."""
+    model: str
+    """File in Gymnasium's assets."""
+    feet: tuple[str, ...]
+    """Geoms whose contact with the floor is measured, in the order of the measures."""
+    frame_skip: int
+    control_cost: float
+    reset_noise: float
+    """Spread of the positions and velocities that an episode starts with."""
+    normal_velocities: bool = False
+    """Whether starting velocities are drawn from a normal instead of a uniform distribution."""
+    hidden_positions: int = 1
+    """Leading positions (x, or x and y) that are not observed. The next one is the height."""
+    velocity_clip: float = math.inf
+    healthy_reward: float = 0.0
+    healthy_height: tuple[float, float] = (-math.inf, math.inf)
+    healthy_pitch: tuple[float, float] = (-math.inf, math.inf)
+    healthy_state: tuple[float, float] = (-math.inf, math.inf)
+    """Range of every position and velocity from the pitch on."""
+    contact_forces: bool = False
+    """Whether contact forces, clipped to ±1, are observed and cost something, and x is the first body's."""
+    contact_cost: float = 0.0
+
+
 class Function(Protocol):
     """A problem that is computed, not simulated: objective, measures, and their exact gradients."""
 
@@ -71,7 +104,8 @@ class Function(Protocol):
 class Task:
     """What is solved, the measures that tell behaviours apart, and the archive over them.
 
-    A task has a ``robot`` or an ``env``, whose solutions are policies played in episodes, or a ``function`` of solutions.
+    A task has a ``robot``, a ``mujoco`` robot or an ``env``, whose solutions are policies played in episodes, or a
+    ``function`` of its solutions.
 
     Attributes:
         measure_names: One name per measure.
@@ -92,6 +126,7 @@ class Task:
     measure_range: Range | tuple[Range, ...] = (0.0, 1.0)
     robot: Robot | None = None
     env: Environment | None = None
+    mujoco: MujocoRobot | None = None
     function: Function | None = None
     obs_dim: int = 0
     action_dim: int = 0
@@ -233,6 +268,8 @@ class Task:
     @property
     def env_id(self) -> str:
         """The name under which Gymnasium makes this task's environment; - if there is none."""
+        if self.mujoco is not None:
+            return self.mujoco.env
         if self.env is not None:
             return self.env.make if isinstance(self.env.make, str) else "-"
         if self.robot is None:

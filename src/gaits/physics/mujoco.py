@@ -1,0 +1,154 @@
+"""Gymnasium's MuJoCo robots: loads their models, and plays episodes in compiled code."""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from glob import escape, glob
+from types import ModuleType
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from gaits.console import say_if_slow
+from gaits.physics import mujoco_kernel as kernel
+from gaits.physics import world
+from gaits.tasks.task import MujocoRobot, Task
+
+LIBRARY_NAMES = ("libmujoco.so*", "libmujoco*.dylib", "mujoco.dll")
+NEEDED = "mj_geomDistance"
+"""The newest of the C functions that the kernel calls."""
+
+_warning_lock = threading.Lock()
+
+
+@functools.cache
+def load() -> ModuleType:
+    """The mujoco module, its C library visible to Numba by symbol name."""
+    import mujoco
+    import mujoco._structs
+    from llvmlite import binding
+
+    folder = os.path.dirname(mujoco._structs.__file__)
+    paths = [path for name in LIBRARY_NAMES for path in glob(os.path.join(escape(folder), name))]
+    if not paths:
+        raise OSError(f"MuJoCo's library is not in {folder}. Install it again: pip install --force-reinstall mujoco")
+    if not hasattr(mujoco, NEEDED):
+        raise ValueError(f"MuJoCo {mujoco.__version__} is too old: it has no {NEEDED}. Run: pip install -U 'gaits[mujoco]'")
+    binding.load_library_permanently(paths[0])
+    return mujoco
+
+
+class MujocoPlayer:
+    """One robot in a simulation of its own. Not to be shared between threads; any number may play at once."""
+
+    def __init__(self, task: Task) -> None:
+        assert task.mujoco
+        try:
+            self.mujoco = load()
+        except ModuleNotFoundError as error:
+            raise ValueError(f"{task.name} needs MuJoCo. Install it with: pip install 'gaits[mujoco]'") from error
+        self.task = task
+        self.sizes = np.array(task.policy.sizes)
+        self.recorder = world.Recorder(task)
+        self.model = load_model(self.mujoco, task.mujoco.model)
+        self.data = self.mujoco.MjData(self.model)
+        self.body = make_body(self.mujoco, task.mujoco, self.model, self.data)
+        self.state = kernel.State(
+            obs=np.zeros(task.obs_dim, np.float32),
+            touching=np.zeros(self.body.feet.size, np.bool_),
+            square=np.zeros(task.action_dim, np.float32),
+            forces=np.zeros(self.body.forces.size),
+        )
+        if not kernel.rollout.signatures:
+            with say_if_slow("compiling MuJoCo's episodes, once per machine (about 10 seconds)"):
+                self._warm_up()
+
+    def play(
+        self,
+        solution: np.ndarray,
+        seed: int,
+        obs_mean: np.ndarray,
+        obs_std: np.ndarray,
+        action_noise: np.ndarray,
+        record: bool,
+    ) -> world.Episode:
+        """The episode that ``reset(seed=seed)`` of Gymnasium's environment starts, with this policy."""
+        assert self.task.mujoco
+        measures = np.zeros(self.body.feet.size)
+        objective, length, end = kernel.rollout(
+            *(self.body, self.state, *draw_start(self.task.mujoco, self.model, seed)),
+            *(self.task.max_steps, self.sizes, solution, obs_mean, obs_std, action_noise, measures),
+            *self.recorder.arrays(record),
+        )
+        return world.Episode(objective, measures, length, end, *self.recorder.copy(record, length))
+
+    def _warm_up(self) -> None:
+        obs, noise = np.zeros(self.task.obs_dim, np.float32), np.zeros((0, self.task.action_dim), np.float32)
+        self.play(np.zeros(self.task.solution_dim, np.float32), 0, obs, obs + 1, noise, record=False)
+
+    def close(self) -> None:
+        """Let MuJoCo's memory go."""
+        del self.body, self.data, self.model
+
+
+def draw_start(robot: MujocoRobot, model: Any, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Positions and velocities that an episode with this seed starts with: Gymnasium's draws, in its order."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    noise = robot.reset_noise
+    qpos = model.qpos0 + rng.uniform(-noise, noise, model.nq)
+    if robot.normal_velocities:
+        return qpos, noise * rng.standard_normal(model.nv)
+    return qpos, rng.uniform(-noise, noise, model.nv)
+
+
+def load_model(mujoco: ModuleType, name: str) -> Any:
+    """A model from Gymnasium's assets. What MuJoCo finds old-fashioned in them is not the user's business."""
+    path = os.path.join(os.path.dirname(gymnasium.__file__), "envs", "mujoco", "assets", name)
+    with _warning_lock:
+        handler = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(lambda message: None)  # else it goes to the terminal and to a file
+        try:
+            return mujoco.MjModel.from_xml_path(path)
+        finally:
+            mujoco.set_mju_user_warning(handler)
+
+
+def make_body(mujoco: ModuleType, robot: MujocoRobot, model: Any, data: Any) -> kernel.Body:
+    floor, *feet = (model.geom(name).id for name in ("floor", *robot.feet))
+    return kernel.Body(
+        model=model._address,
+        data=data._address,
+        qpos=data.qpos,
+        qvel=data.qvel,
+        ctrl=data.ctrl,
+        x=data.xpos[1, :1] if robot.contact_forces else data.qpos[:1],
+        forces=data.cfrc_ext if robot.contact_forces else data.cfrc_ext[:0],
+        warnings=data.warning.number,
+        floor=floor,
+        feet=np.array(feet, np.int32),
+        reach=contact_reach(mujoco, robot, model, floor, feet),
+        frame_skip=robot.frame_skip,
+        seconds=model.opt.timestep * robot.frame_skip,
+        hidden=robot.hidden_positions,
+        velocity_clip=robot.velocity_clip,
+        healthy=np.array([robot.healthy_height, robot.healthy_pitch, robot.healthy_state]),
+        healthy_reward=robot.healthy_reward,
+        control_cost=np.float32(robot.control_cost),
+        contact_cost=robot.contact_cost,
+    )
+
+
+def contact_reach(mujoco: ModuleType, robot: MujocoRobot, model: Any, floor: int, feet: list[int]) -> np.ndarray:
+    """Distance from the floor at which MuJoCo lets each foot touch it.
+
+    How it follows from the margins in the model depends on MuJoCo's version, so it is read from actual contacts: those
+    of a robot sunk into the ground.
+    """
+    data = mujoco.MjData(model)
+    data.qpos[robot.hidden_positions] = -10.0
+    mujoco.mj_fwdPosition(model, data)
+    reach = {contact.geom[1]: contact.includemargin for contact in data.contact if contact.geom[0] == floor}
+    return np.array([reach[foot] for foot in feet])

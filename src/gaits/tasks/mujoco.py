@@ -1,0 +1,104 @@
+"""Gymnasium's MuJoCo robots (v5), with the contact time of their feet as measures.
+
+Grids are those of QDGym's robots of the same names. Minimum objectives are the lowest return that
+``benchmarks/mujoco_range.py`` met in 6,000 episodes of random policies, rounded down to whole tens. Maximum objectives
+are Gymnasium's reward thresholds; Walker has none and takes Hopper's: one for each of 1000 steps alive, and 2.8 m/s.
+"""
+
+from __future__ import annotations
+
+import math
+
+from gaits.tasks.task import MujocoRobot, Task
+
+MUJOCO = (
+    Task(
+        name="mj_ant",
+        title="MuJoCo Ant",
+        mujoco=MujocoRobot(
+            env="Ant-v5",
+            model="ant.xml",
+            feet=("left_ankle_geom", "right_ankle_geom", "third_ankle_geom", "fourth_ankle_geom"),
+            frame_skip=5,
+            control_cost=0.5,
+            reset_noise=0.1,
+            normal_velocities=True,
+            hidden_positions=2,
+            healthy_reward=1.0,
+            healthy_height=(math.nextafter(0.2, 0.0), math.nextafter(1.0, 2.0)),  # Ant's ends are healthy
+            contact_forces=True,
+            contact_cost=5e-4,
+        ),
+        obs_dim=105,
+        action_dim=8,
+        measure_names=(
+            "front left foot contact",
+            "front right foot contact",
+            "back left foot contact",
+            "back right foot contact",
+        ),
+        grid=(6, 6, 6, 6),
+        objective_range=(-2500.0, 6000.0),
+    ),
+    Task(
+        name="mj_half_cheetah",
+        title="MuJoCo Half-Cheetah",
+        mujoco=MujocoRobot(
+            env="HalfCheetah-v5",
+            model="half_cheetah.xml",
+            feet=("ffoot", "bfoot"),
+            frame_skip=5,
+            control_cost=0.1,
+            reset_noise=0.1,
+            normal_velocities=True,
+        ),
+        obs_dim=17,
+        action_dim=6,
+        measure_names=("front foot contact", "back foot contact"),
+        grid=(32, 32),
+        objective_range=(-2300.0, 4800.0),
+    ),
+    Task(
+        name="mj_hopper",
+        title="MuJoCo Hopper",
+        mujoco=MujocoRobot(
+            env="Hopper-v5",
+            model="hopper.xml",
+            feet=("foot_geom",),
+            frame_skip=4,
+            control_cost=1e-3,
+            reset_noise=5e-3,
+            velocity_clip=10.0,
+            healthy_reward=1.0,
+            healthy_height=(0.7, math.inf),
+            healthy_pitch=(-0.2, 0.2),
+            healthy_state=(-100.0, 100.0),
+        ),
+        obs_dim=11,
+        action_dim=3,
+        measure_names=("foot contact",),
+        grid=(1024,),
+        objective_range=(-10.0, 3800.0),
+    ),
+    Task(
+        name="mj_walker",
+        title="MuJoCo Walker",
+        mujoco=MujocoRobot(
+            env="Walker2d-v5",
+            model="walker2d_v5.xml",
+            feet=("foot_geom", "foot_left_geom"),
+            frame_skip=4,
+            control_cost=1e-3,
+            reset_noise=5e-3,
+            velocity_clip=10.0,
+            healthy_reward=1.0,
+            healthy_height=(0.8, 2.0),
+            healthy_pitch=(-1.0, 1.0),
+        ),
+        obs_dim=17,
+        action_dim=6,
+        measure_names=("right foot contact", "left foot contact"),
+        grid=(32, 32),
+        objective_range=(-60.0, 3800.0),
+    ),
+)
