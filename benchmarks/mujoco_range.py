@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gaits.physics.mujoco import MujocoPlayer
+from gaits.physics.world import Setup
 from gaits.tasks import TASKS, Task
 
 KINDS = ("Xavier", "Xavier x 3", "Xavier + N(0, 0.5)")
@@ -32,7 +33,8 @@ def returns(task: Task, kind: str, n: int) -> np.ndarray:
     player = MujocoPlayer(task)
     zeros, no_noise = np.zeros(task.obs_dim, np.float32), np.zeros((0, task.action_dim), np.float32)
     episodes = (
-        player.play(s, seed, zeros, zeros + 1, no_noise, record=False) for seed, s in enumerate(solutions(task, kind, n))
+        player.play(Setup(solution, seed, zeros, zeros + 1, no_noise, record=False))
+        for seed, solution in enumerate(solutions(task, kind, n))
     )
     return np.array([episode.objective for episode in episodes])
 

@@ -24,7 +24,7 @@ from gaits.bench.rollout import steps_per_second
 from gaits.console import say
 from gaits.physics import mujoco_kernel as kernel
 from gaits.physics.mujoco import MujocoPlayer, draw_start
-from gaits.physics.world import Episode
+from gaits.physics.world import Episode, Setup
 from gaits.policies import MLP
 from gaits.tasks import Task, make_task
 
@@ -52,7 +52,7 @@ def replay(body, state, qpos, qvel, actions):
 
 def play(player: MujocoPlayer, solution: np.ndarray, seed: int, record: bool = False) -> Episode:
     zeros, no_noise = np.zeros(player.task.obs_dim, np.float32), np.zeros((0, player.task.action_dim), np.float32)
-    return player.play(solution, seed, zeros, zeros + 1, no_noise, record)
+    return player.play(Setup(solution, seed, zeros, zeros + 1, no_noise, record))
 
 
 def gaits_episode(player: MujocoPlayer, episode: Recorded) -> None:

@@ -18,6 +18,7 @@ from gaits.algorithms import ALGORITHMS
 from gaits.cli import main
 from gaits.evaluation import EpisodeFailed
 from gaits.evaluation.environment import EnvironmentPlayer
+from gaits.physics.world import Setup
 from gaits.search import Search
 from gaits.settings import make_settings
 from gaits.tasks.environment import Actions
@@ -75,12 +76,14 @@ class TestInProcesses(EvaluatorSuite):
 def play(task, seed=0):
     player = EnvironmentPlayer(task)
     return player.play(
-        random_solutions(task, 1)[0],
-        seed,
-        np.zeros(task.obs_dim, np.float32),
-        np.ones(task.obs_dim, np.float32),
-        np.zeros((0, task.action_dim), np.float32),
-        True,
+        Setup(
+            random_solutions(task, 1)[0],
+            seed,
+            np.zeros(task.obs_dim, np.float32),
+            np.ones(task.obs_dim, np.float32),
+            np.zeros((0, task.action_dim), np.float32),
+            True,
+        )
     )
 
 

@@ -17,6 +17,7 @@ from gaits.evaluation.job import draw_noise
 from gaits.physics import kernel
 from gaits.physics import mujoco as ours
 from gaits.physics.mujoco import MujocoPlayer
+from gaits.physics.world import Setup
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'gaits[mujoco]'")
 
@@ -42,7 +43,7 @@ def env(player):
 
 def play(player, solution, seed=0, noise=0.0, record=True):
     mean, std = np.zeros(player.task.obs_dim, np.float32), np.ones(player.task.obs_dim, np.float32)
-    return player.play(solution, seed, mean, std, draw_noise(seed, noise, player.task), record)
+    return player.play(Setup(solution, seed, mean, std, draw_noise(seed, noise, player.task), record))
 
 
 def feet_on_floor(env, task):
@@ -93,7 +94,7 @@ def test_actions_are_the_shared_policys(player):
     task, solution = player.task, random_solutions(player.task, 1)[0]
     mean, std = np.full(task.obs_dim, 0.1, np.float32), np.full(task.obs_dim, 2.0, np.float32)
     noise = draw_noise(3, 0.1, task)
-    episode = player.play(solution, 3, mean, std, noise, True)
+    episode = player.play(Setup(solution, 3, mean, std, noise, True))
     weights, buffer = np.empty_like(solution), np.empty(2 * player.sizes.max(), np.float32)
     kernel.transpose_weights(player.sizes, solution, weights)
     for obs, noise_row, action in zip(episode.obs, noise, episode.actions, strict=False):
@@ -131,7 +132,8 @@ def test_numbers_that_are_not_finite_end_an_episode_just_before(player):
     expected = play(player, solution)
     noise = np.zeros((task.max_steps, task.action_dim), np.float32)
     noise[4, 0] = np.nan
-    episode = player.play(solution, 0, np.zeros(task.obs_dim, np.float32), np.ones(task.obs_dim, np.float32), noise, True)
+    zeros = np.zeros(task.obs_dim, np.float32)
+    episode = player.play(Setup(solution, 0, zeros, zeros + 1, noise, True))
     assert (episode.length, episode.end) == (4, kernel.NON_FINITE)
     np.testing.assert_array_equal(episode.obs, expected.obs[:5])
     player.data.qvel[:] = player.data.qacc_warmstart[:] = np.nan

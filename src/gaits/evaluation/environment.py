@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium import spaces
 
 from gaits.physics import kernel
-from gaits.physics.world import Episode
+from gaits.physics.world import Episode, Setup
 from gaits.tasks.environment import Actions, Trajectory, flat_size
 from gaits.tasks.task import Task
 
@@ -35,18 +35,10 @@ class EnvironmentPlayer:
                 f"environment that was made for it has {flat_size(space)} and {self.actions.size}."
             )
 
-    def play(
-        self,
-        solution: np.ndarray,
-        seed: int,
-        obs_mean: np.ndarray,
-        obs_std: np.ndarray,
-        action_noise: np.ndarray,
-        record: bool,
-    ) -> Episode:
-        weights = np.empty_like(solution)
-        kernel.transpose_weights(self.sizes, solution, weights)
-        obs = self._flat(self.env.reset(seed=seed)[0])
+    def play(self, setup: Setup) -> Episode:
+        weights = np.empty_like(setup.solution)
+        kernel.transpose_weights(self.sizes, setup.solution, weights)
+        obs = self._flat(self.env.reset(seed=setup.seed)[0])
         seen: list[np.ndarray] = [obs]
         done: list[np.ndarray] = []
         rewards: list[float] = []
@@ -54,9 +46,9 @@ class EnvironmentPlayer:
         end = kernel.TRUNCATED if np.isfinite(obs).all() else kernel.NON_FINITE
         while len(done) < self.task.max_steps and end == kernel.TRUNCATED:
             action = np.empty(self.task.action_dim, np.float32)
-            kernel.forward(self.sizes, weights, (obs - obs_mean) / obs_std, self.buffer, action)
-            if len(done) < len(action_noise):
-                action += action_noise[len(done)]
+            kernel.forward(self.sizes, weights, (obs - setup.obs_mean) / setup.obs_std, self.buffer, action)
+            if len(done) < len(setup.action_noise):
+                action += setup.action_noise[len(done)]
             if not np.isfinite(action).all():
                 end = kernel.NON_FINITE
                 break
@@ -75,7 +67,7 @@ class EnvironmentPlayer:
                 end = kernel.TERMINATED
             if truncated:
                 break
-        return self._finish(seen, done, rewards, infos, end, record)
+        return self._finish(seen, done, rewards, infos, end, setup.record)
 
     def _finish(
         self,

@@ -11,7 +11,7 @@ from gaits.console import describe
 from gaits.evaluation.player import EpisodeFailed, Player
 from gaits.evaluation.results import Results, Transitions
 from gaits.physics import kernel
-from gaits.physics.world import Episode, check_seed
+from gaits.physics.world import Episode, Setup, check_seed
 from gaits.tasks.task import Task
 
 
@@ -38,12 +38,14 @@ class Job:
         seed = int(self.seeds.flat[episode])
         try:
             return player.play(
-                self.solutions[i],
-                seed,
-                self.obs_mean[i % len(self.obs_mean)],
-                self.obs_std[i % len(self.obs_std)],
-                draw_noise(seed, self.action_noise, task),
-                bool(self.transitions[i]),
+                Setup(
+                    self.solutions[i],
+                    seed,
+                    self.obs_mean[i % len(self.obs_mean)],
+                    self.obs_std[i % len(self.obs_std)],
+                    draw_noise(seed, self.action_noise, task),
+                    bool(self.transitions[i]),
+                )
             )
         except Exception as error:
             if task.env is None:

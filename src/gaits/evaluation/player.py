@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-
 from gaits.physics import make_simulator
-from gaits.physics.world import Episode, start_angles
+from gaits.physics.world import Episode, Setup, start_angles
 from gaits.tasks.task import Task
 
 
 class Player(Protocol):
-    """Plays episodes of one task, one at a time. An episode depends on the arguments alone."""
+    """Plays episodes of one task, one at a time. An episode depends on its setup alone."""
 
-    def play(
-        self,
-        solution: np.ndarray,
-        seed: int,
-        obs_mean: np.ndarray,
-        obs_std: np.ndarray,
-        action_noise: np.ndarray,
-        record: bool,
-    ) -> Episode:
-        """The episode that ``reset(seed=seed)`` starts, with its steps if they are to be recorded."""
+    def play(self, setup: Setup) -> Episode:
+        """One episode, with its steps if they are to be recorded."""
 
     def close(self) -> None:
         """Free what it holds."""
@@ -40,16 +30,9 @@ class RobotPlayer:
         self.simulator = make_simulator(task)
         self.joints = task.action_dim
 
-    def play(
-        self,
-        solution: np.ndarray,
-        seed: int,
-        obs_mean: np.ndarray,
-        obs_std: np.ndarray,
-        action_noise: np.ndarray,
-        record: bool,
-    ) -> Episode:
-        return self.simulator.rollout(solution, start_angles(seed, self.joints), obs_mean, obs_std, action_noise, record)
+    def play(self, setup: Setup) -> Episode:
+        solution, seed, mean, std, noise, record = setup
+        return self.simulator.rollout(solution, start_angles(seed, self.joints), mean, std, noise, record)
 
     def close(self) -> None:
         self.simulator.close()

@@ -13,11 +13,9 @@ from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
-import numpy as np
-
 from gaits.console import describe
 from gaits.evaluation.player import EpisodeFailed, make_player
-from gaits.physics.world import Episode
+from gaits.physics.world import Episode, Setup
 from gaits.tasks.task import Task
 
 ATTEMPTS = 3
@@ -52,19 +50,11 @@ class ProcessPlayer:
             self.close()
             raise EpisodeFailed(f"The environment of {self.task.name} could not be made: {error}") from None
 
-    def play(
-        self,
-        solution: np.ndarray,
-        seed: int,
-        obs_mean: np.ndarray,
-        obs_std: np.ndarray,
-        action_noise: np.ndarray,
-        record: bool,
-    ) -> Episode:
+    def play(self, setup: Setup) -> Episode:
         for attempt in range(1, ATTEMPTS + 1):
             began = time.monotonic()
             try:
-                self.pipe.send((solution, seed, obs_mean, obs_std, action_noise, record))
+                self.pipe.send(setup)
                 return self._receive()
             except (EOFError, OSError):
                 late = time.monotonic() - began >= self.deadline
@@ -110,9 +100,9 @@ def serve(pipe: Connection, task: bytes) -> None:
         return
     with contextlib.suppress(EOFError, OSError):
         while True:
-            arguments = pipe.recv()
+            setup = pipe.recv()
             try:
-                answer: tuple[bool, Any] = (True, player.play(*arguments))
+                answer: tuple[bool, Any] = (True, player.play(setup))
             except Exception as error:
                 answer = (False, describe(error))
             pipe.send(answer)

@@ -66,28 +66,21 @@ class MujocoPlayer:
             with say_if_slow("compiling MuJoCo's episodes, once per machine (about 10 seconds)"):
                 self._warm_up()
 
-    def play(
-        self,
-        solution: np.ndarray,
-        seed: int,
-        obs_mean: np.ndarray,
-        obs_std: np.ndarray,
-        action_noise: np.ndarray,
-        record: bool,
-    ) -> world.Episode:
+    def play(self, setup: world.Setup) -> world.Episode:
         """The episode that ``reset(seed=seed)`` of Gymnasium's environment starts, with this policy."""
         assert self.task.mujoco
         measures = np.zeros(self.body.feet.size)
         objective, length, end = kernel.rollout(
-            *(self.body, self.state, *draw_start(self.task.mujoco, self.model, seed)),
-            *(self.task.max_steps, self.sizes, solution, obs_mean, obs_std, action_noise, measures),
-            *self.recorder.arrays(record),
+            *(self.body, self.state, *draw_start(self.task.mujoco, self.model, setup.seed)),
+            *(self.task.max_steps, self.sizes, setup.solution, setup.obs_mean, setup.obs_std, setup.action_noise, measures),
+            *self.recorder.arrays(setup.record),
         )
-        return world.Episode(objective, measures, length, end, *self.recorder.copy(record, length))
+        return world.Episode(objective, measures, length, end, *self.recorder.copy(setup.record, length))
 
     def _warm_up(self) -> None:
         obs, noise = np.zeros(self.task.obs_dim, np.float32), np.zeros((0, self.task.action_dim), np.float32)
-        self.play(np.zeros(self.task.solution_dim, np.float32), 0, obs, obs + 1, noise, record=False)
+        solution = np.zeros(self.task.solution_dim, np.float32)
+        self.play(world.Setup(solution, 0, obs, obs + 1, noise, record=False))
 
     def close(self) -> None:
         """Let MuJoCo's memory go."""

@@ -21,6 +21,19 @@ ELECTRICITY_COST, STALL_COST = -2.0, -0.1
 MODEL_FLAGS = 8 | 32  # links collide with each other, but not with their ancestors
 
 
+class Setup(NamedTuple):
+    """Everything an episode depends on, besides its task."""
+
+    solution: np.ndarray  # (solution_dim,) float32
+    seed: int
+    """The episode is that of ``reset(seed=seed)``."""
+    obs_mean: np.ndarray  # (obs_dim,) float32; policies see (obs - mean) / std
+    obs_std: np.ndarray  # (obs_dim,) float32
+    action_noise: np.ndarray  # (max_steps, action_dim) float32, or no rows
+    record: bool
+    """Whether its steps are wanted."""
+
+
 class Episode(NamedTuple):
     """The outcome of one rollout; the last three are empty unless they were asked for."""
 
