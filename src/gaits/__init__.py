@@ -11,13 +11,17 @@ from gaits.policies import MLP
 from gaits.tasks import TASKS, Task, make_task
 
 if TYPE_CHECKING:
+    from gaits.adaptation import adapt
     from gaits.algorithms import ALGORITHMS
     from gaits.analysis.compare import compare
     from gaits.analysis.robustness import evaluate_run
+    from gaits.damage import Damage
     from gaits.evaluation import LocalEvaluator, Results, Transitions
+    from gaits.export import export_policy
     from gaits.runs import Run, load_archive, load_run
     from gaits.study import load_study, run_study
     from gaits.training import resume, train
+    from gaits.video import make_video
 
 __version__ = "0.1.0"
 
@@ -25,17 +29,21 @@ __all__ = [
     "ALGORITHMS",
     "MLP",
     "TASKS",
+    "Damage",
     "LocalEvaluator",
     "Results",
     "Run",
     "Task",
     "Transitions",
+    "adapt",
     "compare",
     "evaluate_run",
+    "export_policy",
     "load_archive",
     "load_run",
     "load_study",
     "make_task",
+    "make_video",
     "resume",
     "run_study",
     "train",
@@ -44,15 +52,19 @@ __all__ = [
 # Names whose modules bring Numba, pybullet, ribs or JAX along: imported when first used.
 _LAZY = {
     "ALGORITHMS": "gaits.algorithms",
+    "Damage": "gaits.damage",
     "LocalEvaluator": "gaits.evaluation",
     "Results": "gaits.evaluation",
     "Run": "gaits.runs",
     "Transitions": "gaits.evaluation",
+    "adapt": "gaits.adaptation",
     "compare": "gaits.analysis.compare",
     "evaluate_run": "gaits.analysis.robustness",
+    "export_policy": "gaits.export",
     "load_archive": "gaits.runs",
     "load_run": "gaits.runs",
     "load_study": "gaits.study",
+    "make_video": "gaits.video",
     "resume": "gaits.training",
     "run_study": "gaits.study",
     "train": "gaits.training",

@@ -44,6 +44,10 @@ class Played:
     def fell(self) -> bool:
         return self.episode.end != kernel.TRUNCATED
 
+    @property
+    def seconds(self) -> float:
+        return self.episode.length * kernel.SECONDS_PER_STEP
+
 
 @dataclass(frozen=True)
 class Video:
@@ -181,7 +185,7 @@ def caption(task: Task, played: Played, width: int, damage: Damage | None) -> tu
     ]
     if damage:
         lines.append(str(damage))
-    end = f" ({'fell' if played.fell else 'ended'} after {episode.length * kernel.SECONDS_PER_STEP:.1f} s)"
+    end = f" ({'fell' if played.fell else 'ended'} after {played.seconds:.1f} s)"
     return _write(lines, width, INK), _write([lines[0] + end, *lines[1:]], width, ENDED)
 
 
