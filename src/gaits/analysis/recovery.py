@@ -76,7 +76,7 @@ def draw(found: Adaptation) -> Figure:
 
 
 def draw_curves(ax: Axes, found: Adaptation) -> None:
-    for name in ("bayesian", "best_first", "random"):
+    for name in ("random", "best_first", "bayesian"):
         choice = found.choices[name]
         trials = np.arange(1, len(choice.rows) + 1)
         ax.plot(trials, choice.best_so_far, color=COLORS[name], label=TITLES[name], marker=".", drawstyle="steps-post")
@@ -94,7 +94,8 @@ def draw_maps(before: Axes, after: Axes, found: Adaptation) -> None:
     """The archive on the sound robot, and on the damaged one: as every elite did there or, untried, as is believed."""
     expected, tried = found.prior.objective, found.choices.get("exhaustive")
     now = found.belief if tried is None else tried.returns
-    limits = min(expected.min(), now.min()), max(expected.max(), now.max())
+    seen = np.concatenate([expected, *(choice.returns for choice in found.choices.values())])
+    limits = seen.min(), seen.max()  # beliefs about the worst gaits can go far below anything that was seen
     for ax, values in ((before, expected), (after, now)):
         grid = np.full(found.archive.cells, np.nan)
         grid[found.archive.data("index")] = values
