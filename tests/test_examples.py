@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import gaits
+from gaits.export import export_policy
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 ARGUMENTS = {
     "01_evaluate.py": ["4"],
@@ -15,6 +18,7 @@ ARGUMENTS = {
     "03_own_gradients.py": ["3"],
     "04_compare.py": ["200", "study"],
     "05_own_environment.py": ["100"],
+    "06_run_exported_policy.py": ["best.npz"],
 }
 
 
@@ -24,6 +28,9 @@ def test_none_is_forgotten():
 
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_it_runs(name, tmp_path):
+    if name.startswith("05"):
+        run = gaits.train("qd_hopper", "me_es", evaluations=8, out=tmp_path / "run", batch_size=8)
+        export_policy(run, out=tmp_path / "best.npz")
     command = [sys.executable, "-W", "error", str(EXAMPLES / name), *ARGUMENTS[name]]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -11,15 +11,19 @@ from gaits.policies import MLP
 from gaits.tasks import TASKS, Task, make_task, register_task
 
 if TYPE_CHECKING:
+    from gaits.adaptation import adapt
     from gaits.algorithms import ALGORITHMS
     from gaits.analysis.compare import compare
     from gaits.analysis.robustness import evaluate_run
+    from gaits.damage import Damage
     from gaits.evaluation import LocalEvaluator, Results, Transitions
     from gaits.evaluation.cluster import ClusterEvaluator
+    from gaits.export import export_policy
     from gaits.runs import Run, load_archive, load_run
     from gaits.study import load_study, run_study
     from gaits.tasks.environment import Trajectory
     from gaits.training import resume, train
+    from gaits.video import make_video
 
 __version__ = "0.1.0"
 
@@ -28,18 +32,22 @@ __all__ = [
     "MLP",
     "TASKS",
     "ClusterEvaluator",
+    "Damage",
     "LocalEvaluator",
     "Results",
     "Run",
     "Task",
     "Trajectory",
     "Transitions",
+    "adapt",
     "compare",
     "evaluate_run",
+    "export_policy",
     "load_archive",
     "load_run",
     "load_study",
     "make_task",
+    "make_video",
     "register_task",
     "resume",
     "run_study",
@@ -50,16 +58,20 @@ __all__ = [
 _LAZY = {
     "ALGORITHMS": "gaits.algorithms",
     "ClusterEvaluator": "gaits.evaluation.cluster",
+    "Damage": "gaits.damage",
     "LocalEvaluator": "gaits.evaluation",
     "Results": "gaits.evaluation",
     "Run": "gaits.runs",
     "Trajectory": "gaits.tasks.environment",
     "Transitions": "gaits.evaluation",
+    "adapt": "gaits.adaptation",
     "compare": "gaits.analysis.compare",
     "evaluate_run": "gaits.analysis.robustness",
+    "export_policy": "gaits.export",
     "load_archive": "gaits.runs",
     "load_run": "gaits.runs",
     "load_study": "gaits.study",
+    "make_video": "gaits.video",
     "resume": "gaits.training",
     "run_study": "gaits.study",
     "train": "gaits.training",

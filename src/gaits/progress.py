@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -59,10 +59,10 @@ class Pace:
         return speed, (row["steps"] - steps) / elapsed, left
 
 
-def print_line(line: str) -> None:
+def print_line(line: str, stream: TextIO | None = None) -> None:
     """A line for a log, at once."""
     try:
-        print(line, flush=True)
+        print(line, file=stream, flush=True)
     except BrokenPipeError:  # nobody listens any more (`| head`); the run goes on
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
@@ -155,12 +155,17 @@ class TensorBoardWatcher:
 
 
 @contextlib.contextmanager
-def make_counter(title: str) -> Iterator[Callable[[int, int], None]]:
-    """Show how many of something are done, with the time left: a bar for a person, a line every few seconds for a log."""
+def make_counter(title: str, stream: TextIO | None = None) -> Iterator[Callable[[int, int], None]]:
+    """Show how many of something are done, with the time left: a bar for a person, a line every few seconds for a log.
+
+    Args:
+        stream: Where to; default: stdout. A command whose stdout is for machines shows it on stderr.
+    """
+    stream = stream or sys.stdout
     began, printed = time.monotonic(), [time.monotonic()]
-    if sys.stdout.isatty():
+    if stream.isatty():
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns, transient=True) as bar:
+        with Progress(*columns, transient=True, console=Console(file=stream)) as bar:
             task = bar.add_task(title, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
         return
@@ -169,7 +174,7 @@ def make_counter(title: str) -> Iterator[Callable[[int, int], None]]:
         now = time.monotonic()
         if now - printed[0] >= 5:
             printed[0] = now
-            print_line(f"{title}: {done:,}/{total:,} | left {duration((now - began) * (total - done) / done)}")
+            print_line(f"{title}: {done:,}/{total:,} | left {duration((now - began) * (total - done) / done)}", stream)
 
     yield show
 

@@ -46,7 +46,8 @@ class Camera:
             flags=p.ER_NO_SEGMENTATION_MASK,
             **self.here,
         )
-        return np.reshape(image[2], (self.height, self.width, 4))[:, :, :3].astype(np.uint8)
+        pixels = np.frombuffer(bytes(image[2]), np.uint8)  # a tuple of ints: four times as fast as through np.array
+        return pixels.reshape(self.height, self.width, 4)[:, :, :3].copy()
 
     def close(self) -> None:
         self.p.disconnect(self.client)

@@ -1,0 +1,142 @@
+"""What an adaptation found, for people and machines: a table, a few sentences, a figure, JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from gaits.adaptation import TITLES, Adaptation
+from gaits.analysis.figures import draw_archive, draw_profile
+from gaits.archives import make_archive
+from gaits.runs.files import write_whole
+
+COLORS = {"bayesian": "C3", "best_first": "C0", "random": "C2", "unchanged": "0.4", "exhaustive": "k"}
+
+
+def save(found: Adaptation, folder: Path) -> str:
+    """Write adapt.json and adapt.png to a folder; returns the JSON."""
+    text = json.dumps(found.summary(), indent=2, allow_nan=False) + "\n"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / "adapt.json", lambda file: file.write(text.encode()))
+    draw(found).savefig(folder / "adapt.png", dpi=120)
+    return text
+
+
+def table(found: Adaptation) -> list[tuple[str, ...]]:
+    """A row per way of choosing, with a header."""
+    header = ("way of choosing", "cell", "trials", "found at", "on trials", "played again", "sound robot", "of sound")
+    rows: list[tuple[str, ...]] = [(*header, "recovered")]
+    for name, choice in found.choices.items():
+        numbers = (choice.returns.max(), choice.damaged.mean(), choice.sound.mean())
+        shares = (found.share_of_sound(name), found.share_recovered(name))
+        rows.append(
+            (
+                *(TITLES[name], found.cell(name), str(len(choice.rows)), str(choice.found)),
+                *(f"{number:,.1f}" for number in numbers),
+                *("-" if np.isnan(share) else f"{share:.0%}" for share in shares),
+            )
+        )
+    return rows
+
+
+def sentences(found: Adaptation) -> list[str]:
+    """What happened, and what the columns of the table are."""
+    champion, chosen = found.choices["unchanged"], found.chosen
+    prior = "means over new episodes, by gaits evaluate"
+    if not found.prior.evaluated:
+        prior = f"one recorded episode each, which may be luck; better: gaits evaluate {found.run.folder}, then this again"
+    return [
+        f"{found.damage}: the return of the archive's champion went from {champion.sound.mean():,.1f} to "
+        f"{champion.damaged.mean():,.1f}.",
+        f"Bayesian optimization chose cell {found.cell()} after {len(chosen.rows)} "
+        f"trial{'s' * (len(chosen.rows) != 1)}: return {chosen.damaged.mean():,.1f}.",
+        f"On trials: the one episode it was chosen by. Played again: mean of {len(chosen.damaged)} new episodes. "
+        "Of sound: share of the champion's return on the sound robot. "
+        "Recovered: share of what the damage cost the champion.",
+        f"What was known before the trials: {prior}.",
+    ]
+
+
+def draw(found: Adaptation) -> Figure:
+    """Best return against trials, and the archive before and after with the trials in their order."""
+    figure = Figure(figsize=(14.4, 4.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    curves, before, after = figure.subplots(1, 3)
+    draw_curves(curves, found)
+    draw_maps(before, after, found)
+    figure.suptitle(f"{found.run.task.title}: {found.damage}")
+    return figure
+
+
+def draw_curves(ax: Axes, found: Adaptation) -> None:
+    for name in ("random", "best_first", "bayesian"):
+        choice = found.choices[name]
+        trials = np.arange(1, len(choice.rows) + 1)
+        ax.plot(trials, choice.best_so_far, color=COLORS[name], label=TITLES[name], marker=".", drawstyle="steps-post")
+    for name, style in (("exhaustive", "--"), ("unchanged", ":")):
+        if name in found.choices:
+            ax.axhline(found.choices[name].returns.max(), color=COLORS[name], linestyle=style, label=TITLES[name])
+    chosen = found.chosen
+    ax.plot(chosen.found, chosen.returns.max(), "o", color=COLORS["bayesian"], fillstyle="none", markersize=10)
+    ax.set(xlabel="trials on the damaged robot", ylabel="best return so far (one episode each)")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(fontsize="small")
+
+
+def draw_maps(before: Axes, after: Axes, found: Adaptation) -> None:
+    """The archive on the sound robot, and on the damaged one: as every elite did there or, untried, as is believed."""
+    task = found.run.task
+    expected, tried = found.prior.objective, found.choices.get("exhaustive")
+    now = found.belief if tried is None else tried.returns
+    seen = np.concatenate([expected, *(choice.returns for choice in found.choices.values())])
+    limits = seen.min(), seen.max()  # beliefs about the worst gaits can go far below anything that was seen
+    for ax, values in ((before, expected), (after, now)):
+        archive = make_archive(task, solution_dim=0)
+        archive.add(np.zeros((len(values), 0)), values, found.archive.data("measures"))
+        if len(task.measure_names) == 1:
+            draw_profile(ax, archive, *limits)
+            ax.set(xlabel=task.measure_names[0], ylim=_widened(limits))
+        else:
+            image = draw_archive(ax, archive, task, *limits)
+        _number_trials(ax, found, values)
+    if len(task.measure_names) > 1:
+        after.figure.colorbar(image, ax=after, label="return")
+    before.set_title("sound robot")
+    after.set_title(
+        "damaged robot, every elite tried" if tried is not None else "damaged robot, as believed after the trials"
+    )
+
+
+def _number_trials(ax: Axes, found: Adaptation, values: np.ndarray) -> None:
+    """The trials of the Bayesian optimization in their order, where positions on the map are measures."""
+    rows = found.chosen.rows
+    places = found.archive.data("measures")[rows]
+    if places.shape[1] > 2:
+        return
+    if places.shape[1] == 1:
+        places = np.column_stack([places, values[rows]])
+    kept = rows == found.chosen.row
+    ax.scatter(
+        places[kept, 0], places[kept, 1], s=160, facecolors="none", edgecolors=COLORS["bayesian"], linewidths=2, zorder=4
+    )
+    for trial, place in enumerate(places, 1):
+        ax.annotate(
+            str(trial),
+            tuple(place),
+            color="white",
+            fontsize=7,
+            ha="center",
+            va="center",
+            bbox={"boxstyle": "circle,pad=0.15", "facecolor": COLORS["bayesian"], "linewidth": 0, "alpha": 0.85},
+            zorder=5,
+        )
+
+
+def _widened(limits: tuple[float, float]) -> tuple[float, float]:
+    margin = 0.05 * (limits[1] - limits[0]) or 1.0
+    return limits[0] - margin, limits[1] + margin

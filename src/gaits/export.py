@@ -1,0 +1,148 @@
+"""One policy of an archive as a file that runs anywhere: NumPy arrays, safetensors, or an ONNX graph.
+
+The network is tanh(W x + b), layer after layer, the last included, from float32 observations to actions in [-1, 1].
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from gaits.cells import best_row, find_cell, name_cell
+from gaits.names import lookup
+from gaits.physics.world import find_layout
+from gaits.runs import Run, load_run
+from gaits.runs.files import write_whole
+from gaits.tasks.task import Robot
+
+ONNX_OPSET, ONNX_IR = 17, 8
+"""Old enough for runtimes of the last years; the newest that the onnx package writes is often too new for them."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """An elite, taken out of its archive.
+
+    Attributes:
+        arrays: W0, b0, W1, ... (float32, outputs x inputs), and obs_mean and obs_std where observations are normalized.
+        about: Task, names and order of observations and actions, measures, objective, cell.
+    """
+
+    arrays: dict[str, np.ndarray]
+    about: dict[str, Any]
+
+
+def export_policy(
+    run: Run | str | Path, cell: str | None = None, out: str | Path | None = None
+) -> tuple[Path, dict[str, Any]]:
+    """Write the policy of a cell to a file; returns the file and what it says about the policy.
+
+    Args:
+        cell: Such as "3,12", or a plain cell index; None: the best policy.
+        out: A file that ends in .npz, .safetensors or .onnx; default: an .npz in the run's folder.
+    """
+    run = run if isinstance(run, Run) else load_run(run)
+    name = "best" if cell is None else "cell-" + cell.replace(",", "-").replace(" ", "")
+    path = Path(out) if out is not None else run.folder / f"{name}.npz"
+    writer = lookup("format of policies", path.suffix.lower(), WRITERS)
+    policy = take_out(run, cell)
+    content = writer(policy)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, content)
+    return path, policy.about
+
+
+def take_out(run: Run, cell: str | None = None) -> Policy:
+    """The policy of a cell, or the best one."""
+    task, archive = run.task, run.archive
+    robot = task.body
+    row = best_row(archive) if cell is None else find_cell(archive, cell)
+    elite = {name: values[row] for name, values in archive.data().items()}
+    arrays: dict[str, np.ndarray] = {}
+    layers = task.policy.layers(elite["solution"])
+    for i, (weights, biases) in enumerate(layers):
+        arrays |= {f"W{i}": np.ascontiguousarray(weights), f"b{i}": np.ascontiguousarray(biases)}
+    arrays |= {name: elite[name].astype(np.float32) for name in ("obs_mean", "obs_std") if name in elite}
+    about = {
+        "task": task.name,
+        "environment": task.env_id,
+        "algorithm": run.config.algorithm,
+        "run_seed": run.config.seed,
+        "layers": len(layers),
+        "activation": "tanh",
+        "normalized": "obs_mean" in arrays,
+        "observations": observation_names(robot),
+        "actions": list(robot.joints),
+        "torques": list(robot.torques),
+        "cell": name_cell(archive, int(elite["index"])),
+        "measure_names": list(task.measure_names),
+        "measures": elite["measures"].tolist(),
+        "objective": float(elite["objective"]),
+    }
+    return Policy(arrays, about)
+
+
+def observation_names(robot: Robot) -> list[str]:
+    """What the numbers of an observation are, in order; each is clipped to [-5, 5]."""
+    sideways = "velocity sideways" if find_layout(robot).torso < 0 else "yaw rate"  # QDGym's slip, see kernel.read_bullet
+    body = ["height above the start", "sin of the angle to the goal", "cos of the angle to the goal"]
+    body += [f"0.3 * {speed}" for speed in ("velocity forward", sideways, "velocity up")] + ["roll", "pitch"]
+    joints = [f"{what} of {joint}" for joint in robot.joints for what in ("position", "0.1 * speed")]
+    return body + joints + [f"contact of {foot}" for foot in robot.feet]
+
+
+def _npz(policy: Policy) -> Callable[[IO[bytes]], object]:
+    arrays = {**policy.arrays, "about": np.array(json.dumps(policy.about))}
+    return lambda file: np.savez(file, **arrays)  # type: ignore[arg-type]
+
+
+def _safetensors(policy: Policy) -> Callable[[IO[bytes]], object]:
+    try:
+        from safetensors.numpy import save
+    except ImportError:
+        raise ValueError(".safetensors files need the safetensors package: pip install 'gaits[safetensors]'") from None
+    content = save(policy.arrays, {"about": json.dumps(policy.about)})
+    return lambda file: file.write(content)
+
+
+def _onnx(policy: Policy) -> Callable[[IO[bytes]], object]:
+    """A graph from ``observation`` (batch, obs_dim) to ``action`` (batch, action_dim); normalization is part of it."""
+    try:
+        import onnx
+        from onnx import helper, numpy_helper
+    except ImportError:
+        raise ValueError(".onnx files need the onnx package: pip install 'gaits[onnx]'") from None
+    nodes, x = [], "observation"
+    if policy.about["normalized"]:
+        nodes += [helper.make_node("Sub", [x, "obs_mean"], ["centred"])]
+        nodes += [helper.make_node("Div", ["centred", "obs_std"], ["normalized"])]
+        x = "normalized"
+    for i in range(policy.about["layers"]):
+        y = "action" if i == policy.about["layers"] - 1 else f"hidden{i}"
+        nodes += [helper.make_node("Gemm", [x, f"W{i}", f"b{i}"], [f"sum{i}"], transB=1)]
+        nodes += [helper.make_node("Tanh", [f"sum{i}"], [y])]
+        x = y
+    ends = [
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["batch", size])
+        for name, size in (("observation", len(policy.about["observations"])), ("action", len(policy.about["actions"])))
+    ]
+    arrays = [numpy_helper.from_array(values, name) for name, values in policy.arrays.items()]
+    graph = helper.make_graph(nodes, "policy", ends[:1], ends[1:], arrays)
+    opsets = [helper.make_opsetid("", ONNX_OPSET)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=ONNX_IR, producer_name="gaits")
+    helper.set_model_props(model, {"about": json.dumps(policy.about)})
+    onnx.checker.check_model(model)
+    content = model.SerializeToString()
+    return lambda file: file.write(content)
+
+
+WRITERS: dict[str, Callable[[Policy], Callable[[IO[bytes]], object]]] = {
+    ".npz": _npz,
+    ".safetensors": _safetensors,
+    ".onnx": _onnx,
+}

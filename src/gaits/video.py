@@ -1,0 +1,245 @@
+"""Policies of an archive as an mp4: one, or several side by side, each with a caption."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import math
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from gaits.cells import best_row, find_cell, name_cell
+from gaits.damage import Damage
+from gaits.evaluation.job import make_job
+from gaits.evaluation.player import RobotPlayer
+from gaits.physics import kernel
+from gaits.physics.camera import Camera
+from gaits.physics.world import Episode, check_seed, start_angles
+from gaits.runs import Run, load_run
+from gaits.settings import whole_number
+from gaits.tasks.task import Task
+
+SIZE, TILE_SIZE = (480, 360), (320, 240)
+"""Default (width, height) of a single policy's picture, and of each of several."""
+FONT_SIZE, MARGIN = 13, 6
+INK, PAPER, ENDED = (30, 30, 30), (255, 255, 255), (150, 150, 150)
+
+
+@dataclass(frozen=True)
+class Played:
+    """One policy's episode, and where the robot was after each step."""
+
+    cell: str
+    episode: Episode
+    poses: list[tuple[np.ndarray, np.ndarray]]
+
+    @property
+    def fell(self) -> bool:
+        return self.episode.end != kernel.TRUNCATED
+
+    @property
+    def seconds(self) -> float:
+        return self.episode.length * kernel.SECONDS_PER_STEP
+
+
+@dataclass(frozen=True)
+class Video:
+    """A video that was written."""
+
+    path: Path
+    seconds: float
+    played: tuple[Played, ...]
+
+
+def make_video(
+    run: Run | str | Path,
+    cells: Sequence[str] = (),
+    *,
+    best: bool = False,
+    out: str | Path | None = None,
+    seed: int = 42,
+    fps: int = 30,
+    size: tuple[int, int] | None = None,
+    seconds: float | None = None,
+    damage: Damage | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Video:
+    """Film policies of a run's archive, in real time: the episode that an evaluation with this seed plays.
+
+    Args:
+        cells: Such as "3,12", or plain cell indices. None: the best policy.
+        best: The best policy too, before the others.
+        out: An .mp4 file; default: in the run's folder.
+        size: (width, height) of each policy's picture, even numbers.
+        seconds: Stop after so much time; default: when the last episode ends.
+        progress: Called with (frames done, frames in all).
+    """
+    run = run if isinstance(run, Run) else load_run(run)
+    check_seed(seed)
+    whole_number("fps", fps, 1)
+    size = size or (SIZE if len(cells) + best <= 1 else TILE_SIZE)
+    if len(size) != 2 or any(n % 2 or not 64 <= n <= 4096 for n in size):
+        raise ValueError(f"size must be a width and a height, even numbers from 64 to 4096; got {size}.")
+    if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
+        raise ValueError(f"seconds must be a number above 0; got {seconds}.")
+    task = (damage or Damage()).apply(run.task)
+    archive = run.archive
+    rows = [best_row(archive)] if best or not cells else []
+    rows += [find_cell(archive, cell) for cell in cells]
+    path = Path(out) if out is not None else run.folder / f"{default_name(cells, best)}.mp4"
+    if path.suffix.lower() != ".mp4":
+        raise ValueError(f"A video is an .mp4 file; got {path}.")
+    ffmpeg = find_ffmpeg()
+
+    data = archive.data()
+    names = [name_cell(archive, int(data["index"][row])) for row in rows]
+    played = play(task, data, rows, names, seed)
+    steps = max(p.episode.length for p in played)
+    if seconds is not None:
+        steps = min(steps, round(seconds / kernel.SECONDS_PER_STEP))
+    n_frames = max(round(steps * kernel.SECONDS_PER_STEP * fps), 1)
+    captions = [caption(task, p, size[0], damage) for p in played]
+    camera = Camera(task.body, *size)
+    try:
+        encode(ffmpeg, path, fps, draw(camera, played, captions, fps, n_frames, progress))
+    finally:
+        camera.close()
+    return Video(path, n_frames / fps, tuple(played))
+
+
+def default_name(cells: Sequence[str], best: bool) -> str:
+    if not cells:
+        return "best"
+    return "cells" if best or len(cells) > 1 else "cell-" + cells[0].replace(",", "-").replace(" ", "")
+
+
+def play(task: Task, data: dict[str, np.ndarray], rows: list[int], names: list[str], seed: int) -> list[Played]:
+    """The episodes that an evaluator plays for these rows and this seed."""
+    statistics: dict[str, Any] = {name: data[name][rows] for name in ("obs_mean", "obs_std") if name in data}
+    job = make_job(task, data["solution"][rows], np.full(len(rows), seed), transitions=True, **statistics)
+    player = RobotPlayer(task)
+    simulator, played = player.simulator, []
+    try:
+        for i, name in enumerate(names):
+            episode = job.play(i, player, task)
+            # The same actions from the same start give the same states, so the poses are those of the episode.
+            simulator.reset(start_angles(seed, task.action_dim))
+            poses = [simulator.pose()]
+            for action in episode.actions:
+                simulator.step(action)
+                poses.append(simulator.pose())
+            played.append(Played(name, episode, poses))
+    finally:
+        player.close()
+    return played
+
+
+def draw(
+    camera: Camera,
+    played: Sequence[Played],
+    captions: Sequence[tuple[np.ndarray, np.ndarray]],
+    fps: int,
+    n_frames: int,
+    progress: Callable[[int, int], None] | None,
+) -> Iterator[np.ndarray]:
+    """Frames of all policies side by side. One whose episode has ended stands still."""
+    pictures: list[np.ndarray] = [np.zeros(0)] * len(played)
+    shown = [-1] * len(played)
+    for frame in range(n_frames):
+        step = int(frame / fps / kernel.SECONDS_PER_STEP + 1e-9)
+        for i, (p, (running, ended)) in enumerate(zip(played, captions, strict=True)):
+            now = min(step, p.episode.length)
+            if now != shown[i]:
+                strip = ended if now == p.episode.length else running
+                pictures[i] = np.concatenate([camera.picture(*p.poses[now]), strip])
+                shown[i] = now
+        yield tile(pictures)
+        if progress is not None:
+            progress(frame + 1, n_frames)
+
+
+def tile(pictures: Sequence[np.ndarray]) -> np.ndarray:
+    """Pictures of one size in a grid about as wide as high; what is left over is blank."""
+    columns = math.ceil(math.sqrt(len(pictures)))
+    blank = np.full_like(pictures[0], PAPER[0])
+    padded = [*pictures, *[blank] * (-len(pictures) % columns)]
+    return np.concatenate([np.concatenate(padded[i : i + columns], axis=1) for i in range(0, len(padded), columns)])
+
+
+def caption(task: Task, played: Played, width: int, damage: Damage | None) -> tuple[np.ndarray, np.ndarray]:
+    """What is written under a picture, while its episode runs and when it has ended."""
+    episode = played.episode
+    values = [f"{value:.2f}" for value in episode.measures]
+    named = ", ".join(f"{name} {value}" for name, value in zip(task.measure_names, values, strict=True))
+    long, short = named, "measures " + ", ".join(values)
+    lines = [
+        f"cell {played.cell}: return {episode.objective:,.1f}",
+        long if font().getlength(long) + 2 * MARGIN <= width else short,
+    ]
+    if damage:
+        lines.append(str(damage))
+    end = f" ({'fell' if played.fell else 'ended'} after {played.seconds:.1f} s)"
+    return _write(lines, width, INK), _write([lines[0] + end, *lines[1:]], width, ENDED)
+
+
+def _write(lines: Sequence[str], width: int, ink: tuple[int, int, int]) -> np.ndarray:
+    line = FONT_SIZE + 5
+    height = 2 * MARGIN + line * len(lines)
+    image = Image.new("RGB", (width, height + height % 2), PAPER)
+    pen = ImageDraw.Draw(image)
+    for i, text in enumerate(lines):
+        pen.text((MARGIN, MARGIN + i * line), text, fill=ink, font=font())
+    return np.asarray(image)
+
+
+@functools.cache
+def font() -> ImageFont.FreeTypeFont:
+    """The font that matplotlib brings."""
+    import matplotlib
+
+    return ImageFont.truetype(Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf"), FONT_SIZE)
+
+
+def find_ffmpeg() -> str:
+    """The ffmpeg of the imageio-ffmpeg package, or else the system's."""
+    try:
+        import imageio_ffmpeg
+
+        return str(imageio_ffmpeg.get_ffmpeg_exe())
+    except (ImportError, RuntimeError):  # RuntimeError: the package without its program
+        found = shutil.which("ffmpeg")
+    if found is None:
+        raise ValueError("Videos need ffmpeg: pip install 'gaits[video]', or put an ffmpeg on the PATH.")
+    return found
+
+
+def encode(ffmpeg: str, path: Path, fps: int, frames: Iterator[np.ndarray]) -> None:
+    """Write frames (height, width, 3) uint8 to an mp4 that every browser plays; it is there whole or not at all."""
+    first = next(frames)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.stem}.part.mp4")
+    source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{first.shape[1]}x{first.shape[0]}", "-r", str(fps)]
+    target = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20", "-movflags", "+faststart"]
+    command = [ffmpeg, "-loglevel", "error", "-y", *source, "-i", "-", *target, str(part)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdin is not None
+    try:
+        with contextlib.suppress(BrokenPipeError):  # it died; what it said is read below
+            for frame in itertools.chain([first], frames):
+                process.stdin.write(frame.tobytes())
+        _, errors = process.communicate()
+        if process.returncode != 0:
+            raise OSError(f"{ffmpeg} could not write {path}: {errors.decode(errors='replace').strip()}")
+        part.replace(path)
+    finally:
+        process.kill()
+        process.communicate()
+        part.unlink(missing_ok=True)

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import builtins
+import json
+
+import numpy as np
+import pytest
+from conformance.algorithm import small_task
+
+import gaits
+from gaits.cells import find_cell, name_cell
+from gaits.export import ONNX_OPSET, export_policy, observation_names, take_out
+
+
+@pytest.fixture(scope="module", params=["map_elites", "me_es"])
+def run(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run") / "run"
+    task = small_task(hidden=(8, 5))
+    return gaits.train(task, request.param, evaluations=40, out=folder, batch_size=10)
+
+
+def expected(run, cell, obs):
+    """Actions by gaits' own policy."""
+    archive = run.archive
+    data, row = archive.data(), find_cell(archive, cell)
+    if "obs_mean" in data:
+        obs = (obs - data["obs_mean"][row]) / data["obs_std"][row]
+    return run.task.policy.act(data["solution"][row], obs)
+
+
+def observations(run, n=20):
+    return np.random.default_rng(0).normal(size=(n, run.task.obs_dim)).astype(np.float32)
+
+
+def test_npz(run, tmp_path):
+    path, about = export_policy(run.folder, out=tmp_path / "x.npz")
+    with np.load(path, allow_pickle=False) as file:
+        policy = dict(file)
+    assert json.loads(str(policy["about"])) == about
+    assert [policy[name].shape for name in ("W0", "b0", "W1", "b1", "W2", "b2")] == [
+        (8, 15),
+        (8,),
+        (5, 8),
+        (5,),
+        (3, 5),
+        (3,),
+    ]
+    assert all(policy[name].dtype == np.float32 for name in policy if name != "about")
+    x = obs = observations(run)
+    if about["normalized"]:
+        x = (x - policy["obs_mean"]) / policy["obs_std"]
+    for i in range(about["layers"]):
+        x = np.tanh(x @ policy[f"W{i}"].T + policy[f"b{i}"])
+    np.testing.assert_array_equal(x, expected(run, about["cell"], obs))
+
+
+def test_safetensors(run, tmp_path):
+    safetensors = pytest.importorskip("safetensors")
+    path, about = export_policy(run, out=tmp_path / "x.safetensors")
+    policy = take_out(run)
+    with safetensors.safe_open(path, "numpy") as file:
+        assert json.loads(file.metadata()["about"]) == about
+        assert set(file.keys()) == set(policy.arrays)
+        for name, values in policy.arrays.items():
+            np.testing.assert_array_equal(file.get_tensor(name), values)
+
+
+def test_onnx(run, tmp_path):
+    onnx = pytest.importorskip("onnx")
+    from onnx.reference import ReferenceEvaluator
+
+    path, about = export_policy(run, out=tmp_path / "x.onnx")
+    model = onnx.load(path)
+    assert model.opset_import[0].version == ONNX_OPSET
+    assert json.loads(model.metadata_props[0].value) == about
+    obs = observations(run)
+    (actions,) = ReferenceEvaluator(model).run(None, {"observation": obs})
+    assert actions.dtype == np.float32
+    np.testing.assert_allclose(actions, expected(run, about["cell"], obs), rtol=1e-5, atol=1e-6)
+
+
+def test_a_cell(run, tmp_path):
+    archive = run.archive
+    cell = name_cell(archive, archive.data("index")[1])
+    path, about = export_policy(run, cell)
+    assert path == run.folder / f"cell-{cell}.npz"
+    assert about["cell"] == cell
+    assert about["objective"] == archive.data("objective")[1]
+    assert about["measures"] == archive.data("measures")[1].tolist()
+
+
+def test_the_best_is_the_default(run):
+    path, about = export_policy(run)
+    assert path == run.folder / "best.npz"
+    assert about["objective"] == run.archive.data("objective").max()
+    assert about["actions"] == ["thigh_joint", "leg_joint", "foot_joint"]
+    assert (about["task"], about["activation"]) == ("qd_hopper", "tanh")
+    assert about["normalized"] == (run.config.algorithm == "me_es")
+
+
+@pytest.mark.parametrize("task", [task for task in gaits.TASKS.values() if task.robot])
+def test_every_observation_has_a_name(task):
+    names = observation_names(task.robot)
+    assert len(set(names)) == len(names) == task.obs_dim
+
+
+def test_unknown_format(run):
+    with pytest.raises(ValueError, match=r"No format of policies is called '\.onx'. Did you mean '\.onnx'"):
+        export_policy(run, out="x.onx")
+
+
+@pytest.mark.parametrize("package", ["onnx", "safetensors"])
+def test_a_missing_package_is_named(run, package, monkeypatch, tmp_path):
+    original = builtins.__import__
+
+    def refuse(name, *args, **kwargs):
+        if name.split(".")[0] == package:
+            raise ImportError(name)
+        return original(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(ValueError, match=rf"pip install 'gaits\[{package}\]'"):
+        export_policy(run, out=tmp_path / f"x.{package}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_function_has_no_policies(tmp_path):
+    run = gaits.train("lp_sphere", "map_elites", evaluations=16, out=tmp_path / "run", batch_size=16)
+    with pytest.raises(ValueError, match="lp_sphere is a function, not a robot"):
+        export_policy(run)

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conformance.algorithm import small_task
+
+import gaits
+from gaits import video
+from gaits.cells import name_cell
+from gaits.damage import parse_damage
+from gaits.physics import kernel, make_simulator
+
+imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return gaits.train(small_task(), "me_es", evaluations=40, out=tmp_path_factory.mktemp("run") / "run", batch_size=10)
+
+
+def read(path):
+    """Size, frames per second and all frames, as ffmpeg decodes them."""
+    reader = imageio_ffmpeg.read_frames(str(path))
+    about = next(reader)
+    shape = (*reversed(about["size"]), 3)
+    return about, [np.frombuffer(frame, np.uint8).reshape(shape) for frame in reader]
+
+
+def test_the_best_in_real_time(run, tmp_path):
+    seen = []
+    made = video.make_video(run.folder, out=tmp_path / "x.mp4", size=(96, 64), progress=lambda *done: seen.append(done))
+    (played,) = made.played
+    about, frames = read(made.path)
+    expected = round(played.episode.length * kernel.SECONDS_PER_STEP * 30)
+    assert len(frames) == expected
+    assert seen == [(n + 1, expected) for n in range(expected)]
+    assert about["fps"] == 30
+    assert about["codec"] == "h264"
+    assert frames[0].shape[1] == 96
+    assert frames[0].shape[0] > 64  # and a caption
+    assert np.abs(frames[0].astype(int) - frames[-1])[:64].max() > 100  # it moved
+    assert [path.name for path in tmp_path.iterdir()] == ["x.mp4"]
+
+
+def test_it_is_the_episode_that_an_evaluator_plays(run, backend):
+    data = run.archive.data()
+    hurt = parse_damage(["leg_joint=0.5"]).apply(run.task)
+    played = video.play(hurt, data, [0, 1], ["a", "b"], seed=7)
+    with gaits.LocalEvaluator(hurt, workers=1) as evaluator:
+        results = evaluator.evaluate(
+            data["solution"][:2], [7, 7], obs_mean=data["obs_mean"][:2], obs_std=data["obs_std"][:2], transitions=True
+        )
+    np.testing.assert_array_equal([p.episode.objective for p in played], results.objective)
+    np.testing.assert_array_equal(np.concatenate([p.episode.obs[1:] for p in played]), results.transitions.next_obs)
+    simulator = make_simulator(hurt)
+    first = played[0]
+    simulator.reset(video.start_angles(7, 3))
+    for action in first.episode.actions:
+        simulator.step(action)
+    np.testing.assert_array_equal(simulator.state.obs, first.episode.obs[-1])
+    np.testing.assert_array_equal(simulator.pose()[0], first.poses[-1][0])
+    assert len(first.poses) == first.episode.length + 1
+    simulator.close()
+
+
+def test_several_side_by_side(run, tmp_path):
+    archive = run.archive
+    cells = [name_cell(archive, index) for index in archive.data("index")[:2]]
+    damage = parse_damage([], ["foot=0.1"])
+    made = video.make_video(run, cells, best=True, out=tmp_path / "x.mp4", size=(64, 64), seconds=0.1, fps=60, damage=damage)
+    assert [p.cell for p in made.played[1:]] == cells
+    about, frames = read(made.path)
+    assert len(frames) == round(6 * 0.0165 * 60)  # 0.1 s are 6 steps
+    assert about["fps"] == 60
+    assert frames[0].shape[1] == 128
+    assert frames[0].shape[0] % 4 == 0
+    blank = frames[0][-60:, -60:]
+    assert blank.min() > 240  # three in a grid of four
+
+
+def test_captions(run):
+    data = run.archive.data()
+    (played,) = video.play(run.task, data, [0], ["3"], seed=7)
+    running, ended = video.caption(run.task, played, 320, None)
+    assert running.shape == ended.shape
+    assert running.shape[1] == 320
+    assert not np.array_equal(running, ended)
+    longer, _ = video.caption(run.task, played, 320, parse_damage(["leg_joint=0"]))
+    assert longer.shape[0] > running.shape[0]
+
+
+def test_default_files():
+    assert video.default_name([], False) == "best"
+    assert video.default_name(["3,12"], False) == "cell-3-12"
+    assert video.default_name(["3,12"], True) == "cells"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": (65, 64)}, r"even numbers from 64 to 4096; got \(65, 64\)"),
+        ({"size": (64, 64, 64)}, "size must be a width and a height"),
+        ({"fps": 0}, "fps must be a whole number of at least 1; got 0"),
+        ({"seconds": 0}, "seconds must be a number above 0; got 0"),
+        ({"seed": -1}, "A seed must be"),
+        ({"out": "x.gif"}, r"an \.mp4 file; got x\.gif"),
+        ({"cells": ["64"]}, "plain indices go from 0 to 63"),
+        ({"damage": parse_damage(["leg=0"])}, "Did you mean 'leg_joint'"),
+    ],
+)
+def test_mistakes(run, options, message):
+    with pytest.raises(ValueError, match=message):
+        video.make_video(run, **options)
+
+
+def test_no_ffmpeg(run, monkeypatch):
+    def missing():
+        raise RuntimeError("no program")
+
+    monkeypatch.setattr(imageio_ffmpeg, "get_ffmpeg_exe", missing)
+    monkeypatch.setattr(video.shutil, "which", lambda name: None)
+    with pytest.raises(ValueError, match=r"pip install 'gaits\[video\]'"):
+        video.make_video(run)
+
+
+def test_what_ffmpeg_says_comes_home(tmp_path):
+    frames = (np.zeros((63, 63, 3), np.uint8) for _ in range(3))  # odd sizes cannot be encoded
+    with pytest.raises(OSError, match=r"could not write .*x\.mp4: .*not divisible by 2"):
+        video.encode(video.find_ffmpeg(), tmp_path / "x.mp4", 30, frames)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_video_that_is_left_leaves_nothing(tmp_path):
+    def frames():
+        yield np.zeros((64, 64, 3), np.uint8)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        video.encode(video.find_ffmpeg(), tmp_path / "x.mp4", 30, frames())
+    assert not list(tmp_path.iterdir())
