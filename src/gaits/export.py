@@ -60,11 +60,11 @@ def export_policy(
 def take_out(run: Run, cell: str | None = None) -> Policy:
     """The policy of a cell, or the best one."""
     task, archive = run.task, run.archive
-    robot = task.body
+    network = task.policy
     row = best_row(archive) if cell is None else find_cell(archive, cell)
     elite = {name: values[row] for name, values in archive.data().items()}
     arrays: dict[str, np.ndarray] = {}
-    layers = task.policy.layers(elite["solution"])
+    layers = network.layers(elite["solution"])
     for i, (weights, biases) in enumerate(layers):
         arrays |= {f"W{i}": np.ascontiguousarray(weights), f"b{i}": np.ascontiguousarray(biases)}
     arrays |= {name: elite[name].astype(np.float32) for name in ("obs_mean", "obs_std") if name in elite}
@@ -76,15 +76,18 @@ def take_out(run: Run, cell: str | None = None) -> Policy:
         "layers": len(layers),
         "activation": "tanh",
         "normalized": "obs_mean" in arrays,
-        "observations": observation_names(robot),
-        "actions": list(robot.joints),
-        "torques": list(robot.torques),
+        **({} if task.robot is None else describe_body(task.robot)),
         "cell": name_cell(archive, int(elite["index"])),
         "measure_names": list(task.measure_names),
         "measures": elite["measures"].tolist(),
         "objective": float(elite["objective"]),
     }
     return Policy(arrays, about)
+
+
+def describe_body(robot: Robot) -> dict[str, Any]:
+    """What a policy's numbers stand for, in order."""
+    return {"observations": observation_names(robot), "actions": list(robot.joints), "torques": list(robot.torques)}
 
 
 def observation_names(robot: Robot) -> list[str]:

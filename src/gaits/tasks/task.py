@@ -246,7 +246,8 @@ class Task:
     def body(self) -> Robot:
         """The robot of a task that has one."""
         if self.robot is None:
-            raise ValueError(f"{self.name} has no robot that Bullet simulates. Choose a task such as qd_hopper.")
+            what = "is a function, not a robot" if self.function is not None else "has no robot that Bullet simulates"
+            raise ValueError(f"{self.name} {what}. Choose a task such as qd_hopper.")
         return self.robot
 
     @property
