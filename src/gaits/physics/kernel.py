@@ -335,6 +335,16 @@ def read_positions(client, body, state, n):
 
 
 @compiled
+def read_poses(client, body, state, out):
+    """Where the base's and every link's centre of mass is: position and quaternion, a row each."""
+    request_body(client, body, state)
+    link = carray(_pointer(state.pointers[10]), (out.shape[0] - 1, 7), np.float64)
+    copy(carray(_pointer(state.pointers[5]), 7, np.float64), out[0])
+    for i in range(out.shape[0] - 1):
+        copy(link[i], out[1 + i])
+
+
+@compiled
 def read_bullet(client, body, state):
     """Joints, torso, parts and floor contacts, after a step or a reset."""
     request_body(client, body, state)
@@ -452,22 +462,42 @@ def choose_action(sizes, weights, state, mean, std, noise, t, normalized, buffer
 
 
 @compiled
-def rollout(client, saved, body, state, q0, max_steps, sizes, solution, mean, std, noise, measures, obs, actions, rewards):
+def rollout(
+    client,
+    saved,
+    body,
+    state,
+    q0,
+    max_steps,
+    sizes,
+    solution,
+    mean,
+    std,
+    noise,
+    measures,
+    obs,
+    actions,
+    rewards,
+    poses,
+    contacts,
+):
     """Play one episode. Returns (objective, length, how it ended).
 
-    Fills ``measures``; fills ``obs`` (length + 1 rows), ``actions`` and ``rewards`` if they have room for max_steps.
-    A step whose numbers are not finite is not part of the episode.
+    Fills ``measures``; fills ``obs`` (length + 1 rows), ``actions`` and ``rewards`` if they have room for max_steps, and
+    so ``poses`` (length + 1 rows) and ``contacts``. A step whose numbers are not finite is not part of the episode.
     """
     weights = np.empty_like(solution)
     transpose_weights(sizes, solution, weights)
     buffer = np.empty(2 * sizes.max(), np.float32)
     normalized = np.empty(sizes[0], np.float32)
     action = np.empty(sizes[-1], np.float32)
-    record = rewards.size >= max_steps
+    record, trace = rewards.size >= max_steps, contacts.shape[0] >= max_steps
 
     reset_bullet(client, saved, body, state, q0)
     if record:
         copy(state.obs, obs[0])
+    if trace:
+        read_poses(client, body, state, poses[0])
     touched = np.zeros(body.feet.size)
     objective, length, end = 0.0, 0, TRUNCATED
     while length < max_steps and end == TRUNCATED:
@@ -479,6 +509,9 @@ def rollout(client, saved, body, state, q0, max_steps, sizes, solution, mean, st
             copy(action, actions[length])
             rewards[length] = reward
             copy(state.obs, obs[length + 1])
+        if trace:
+            read_poses(client, body, state, poses[length + 1])
+            copy(state.contact, contacts[length])
         objective += reward
         touched += state.contact
         length += 1

@@ -102,6 +102,7 @@ class ModuleSimulator:
         obs_std: np.ndarray,
         action_noise: np.ndarray,
         record: bool,
+        trace: world.Trace | None = None,
     ) -> world.Episode:
         weights = np.empty_like(solution)
         kernel.transpose_weights(self.sizes, solution, weights)
@@ -113,6 +114,8 @@ class ModuleSimulator:
 
         self.reset(q0)
         obs[0] = self.state.obs
+        if trace is not None:
+            trace.poses[0] = self._poses()
         while length < self.task.max_steps and end == kernel.TRUNCATED:
             state = self.state
             kernel.choose_action(
@@ -123,11 +126,20 @@ class ModuleSimulator:
                 break
             if record:
                 actions[length], rewards[length], obs[length + 1] = action, reward, state.obs
+            if trace is not None:
+                trace.poses[length + 1], trace.contacts[length] = self._poses(), state.contact
             objective += reward
             touched += state.contact
             length += 1
         measures = touched[self.body.measured_feet] / max(length, 1)
         return world.Episode(objective, measures, length, end, *self.recorder.copy(record, length))
+
+    def _poses(self) -> np.ndarray:
+        """See kernel.read_poses."""
+        base = self.p.getBasePositionAndOrientation(self.body.body, **self.here)
+        n = self.p.getNumJoints(self.body.body, **self.here)
+        links = [self.p.getLinkState(self.body.body, link, **self.here)[:2] for link in range(n)]
+        return np.array([(*position, *quaternion) for position, quaternion in (base, *links)])
 
     def pose(self) -> tuple[np.ndarray, np.ndarray]:
         base = np.concatenate(self.p.getBasePositionAndOrientation(self.body.body, **self.here))

@@ -18,6 +18,7 @@ class NativeSimulator:
         self.task = task
         self.sizes = np.array(task.policy.sizes)
         self.recorder = world.Recorder(task)
+        self.no_trace = world.make_trace(task, 0)
         self._build()
         if not kernel.rollout.signatures:
             with say_if_slow("compiling the physics, once per machine (about 15 seconds)"):
@@ -76,6 +77,7 @@ class NativeSimulator:
         obs_std: np.ndarray,
         action_noise: np.ndarray,
         record: bool,
+        trace: world.Trace | None = None,
     ) -> world.Episode:
         measures = np.zeros(self.body.measured_feet.size)
         arrays = self.recorder.arrays(record)
@@ -83,6 +85,7 @@ class NativeSimulator:
             *(self.client.handle, self.saved, self.body, self.state),
             *(q0, self.task.max_steps, self.sizes, solution, obs_mean, obs_std, action_noise, measures),
             *arrays,
+            *(trace or self.no_trace),
         )
         if end == kernel.NON_FINITE:
             self._rebuild()
