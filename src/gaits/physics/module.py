@@ -38,6 +38,8 @@ class ModuleSimulator:
         p.changeDynamics(floor, -1, lateralFriction=world.FLOOR_FRICTION, restitution=world.FLOOR_RESTITUTION, **here)
         (body,) = p.loadMJCF(world.model_path(self.task.body.model), flags=world.MODEL_FLAGS, **here)
         layout = world.find_layout(self.task.body)
+        for link, friction in layout.changed_friction:
+            p.changeDynamics(body, link, lateralFriction=friction, **here)
         gain = world.MOTOR_GAIN
         for joint in layout.moving:
             p.setJointMotorControl2(body, joint, p.POSITION_CONTROL, positionGain=gain, velocityGain=gain, force=0, **here)

@@ -45,6 +45,8 @@ class NativeSimulator:
         path = world.model_path(self.task.body.model)
         body = client.load_body("LoadMJCFCommandInit", path, LoadMJCFCommandSetFlags=world.MODEL_FLAGS)
         layout = world.find_layout(self.task.body)
+        for link, friction in layout.changed_friction:
+            client.run("InitChangeDynamicsInfo", ChangeDynamicsInfoSetLateralFriction=(body, link, friction))
         for q, u in zip(layout.q_index, layout.u_index, strict=True):
             client.run(
                 "JointControlCommandInit2",

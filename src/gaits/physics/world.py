@@ -104,6 +104,7 @@ class Layout(NamedTuple):
     limits: tuple[tuple[float, float], ...]  # of the actuated joints
     torso: int
     parts: tuple[int, ...]
+    changed_friction: tuple[tuple[int, float], ...]  # (link, lateral friction) where Robot.friction changes it
 
 
 @functools.cache
@@ -114,6 +115,7 @@ def find_layout(robot: Robot) -> Layout:
     try:
         (body,) = module.loadMJCF(model_path(robot.model), flags=MODEL_FLAGS, physicsClientId=client)
         infos = [module.getJointInfo(body, j, physicsClientId=client) for j in range(module.getNumJoints(body, client))]
+        frictions = [module.getDynamicsInfo(body, j, physicsClientId=client)[1] for j in range(len(infos))]
     finally:
         module.disconnect(client)
     links = tuple(info[12].decode() for info in infos)
@@ -134,6 +136,9 @@ def find_layout(robot: Robot) -> Layout:
         limits=tuple(moving[i][8:10] for i in actuated),
         torso=parts["torso"],
         parts=(*parts.values(), -2),
+        changed_friction=tuple(
+            (links.index(foot), float(factor * frictions[links.index(foot)])) for foot, factor in robot.friction
+        ),
     )
 
 

@@ -36,6 +36,8 @@ class Robot:
     """Height that the observed height is relative to; NaN takes the torso's height at the start."""
     effort_scale: float = 1.0
     """Factor on both costs of using the motors."""
+    friction: tuple[tuple[str, float], ...] = ()
+    """Feet whose lateral friction differs from the model file's, each with a factor on it."""
 
 
 class Function(Protocol):
