@@ -328,20 +328,10 @@ def request_body(client, body, state):
 
 
 @compiled
-def read_positions(client, body, state, n):
-    """The first n generalized positions: base position, base quaternion, joints."""
+def read_positions(client, body, state, out):
+    """The first generalized positions: base position, base quaternion, joints."""
     request_body(client, body, state)
-    return carray(_pointer(state.pointers[5]), n, np.float64).copy()
-
-
-@compiled
-def read_poses(client, body, state, out):
-    """Where the base's and every link's centre of mass is: position and quaternion, a row each."""
-    request_body(client, body, state)
-    link = carray(_pointer(state.pointers[10]), (out.shape[0] - 1, 7), np.float64)
-    copy(carray(_pointer(state.pointers[5]), 7, np.float64), out[0])
-    for i in range(out.shape[0] - 1):
-        copy(link[i], out[1 + i])
+    copy(carray(_pointer(state.pointers[5]), out.size, np.float64), out)
 
 
 @compiled
@@ -478,13 +468,13 @@ def rollout(
     obs,
     actions,
     rewards,
-    poses,
+    positions,
     contacts,
 ):
     """Play one episode. Returns (objective, length, how it ended).
 
     Fills ``measures``; fills ``obs`` (length + 1 rows), ``actions`` and ``rewards`` if they have room for max_steps, and
-    so ``poses`` (length + 1 rows) and ``contacts``. A step whose numbers are not finite is not part of the episode.
+    so ``positions`` (length + 1 rows) and ``contacts``. A step whose numbers are not finite is not part of the episode.
     """
     weights = np.empty_like(solution)
     transpose_weights(sizes, solution, weights)
@@ -497,7 +487,7 @@ def rollout(
     if record:
         copy(state.obs, obs[0])
     if trace:
-        read_poses(client, body, state, poses[0])
+        read_positions(client, body, state, positions[0])
     touched = np.zeros(body.feet.size)
     objective, length, end = 0.0, 0, TRUNCATED
     while length < max_steps and end == TRUNCATED:
@@ -510,7 +500,7 @@ def rollout(
             rewards[length] = reward
             copy(state.obs, obs[length + 1])
         if trace:
-            read_poses(client, body, state, poses[length + 1])
+            read_positions(client, body, state, positions[length + 1])
             copy(state.contact, contacts[length])
         objective += reward
         touched += state.contact

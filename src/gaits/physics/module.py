@@ -117,7 +117,7 @@ class ModuleSimulator:
         self.reset(q0)
         obs[0] = self.state.obs
         if trace is not None:
-            trace.poses[0] = self._poses()
+            self._write_positions(trace.positions[0])
         while length < self.task.max_steps and end == kernel.TRUNCATED:
             state = self.state
             kernel.choose_action(
@@ -129,19 +129,16 @@ class ModuleSimulator:
             if record:
                 actions[length], rewards[length], obs[length + 1] = action, reward, state.obs
             if trace is not None:
-                trace.poses[length + 1], trace.contacts[length] = self._poses(), state.contact
+                self._write_positions(trace.positions[length + 1])
+                trace.contacts[length] = state.contact
             objective += reward
             touched += state.contact
             length += 1
         measures = touched[self.body.measured_feet] / max(length, 1)
         return world.Episode(objective, measures, length, end, *self.recorder.copy(record, length))
 
-    def _poses(self) -> np.ndarray:
-        """See kernel.read_poses."""
-        base = self.p.getBasePositionAndOrientation(self.body.body, **self.here)
-        n = self.p.getNumJoints(self.body.body, **self.here)
-        links = [self.p.getLinkState(self.body.body, link, **self.here)[:2] for link in range(n)]
-        return np.array([(*position, *quaternion) for position, quaternion in (base, *links)])
+    def _write_positions(self, out: np.ndarray) -> None:
+        out[:7], out[self.body.all_q_index] = self.pose()
 
     def pose(self) -> tuple[np.ndarray, np.ndarray]:
         base = np.concatenate(self.p.getBasePositionAndOrientation(self.body.body, **self.here))

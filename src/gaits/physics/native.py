@@ -95,7 +95,8 @@ class NativeSimulator:
 
     def pose(self) -> tuple[np.ndarray, np.ndarray]:
         q_index = self.body.all_q_index
-        positions = kernel.read_positions(self.client.handle, self.body, self.state, q_index.max() + 1)
+        positions = np.empty(q_index.max() + 1)
+        kernel.read_positions(self.client.handle, self.body, self.state, positions)
         return positions[:7], positions[q_index]
 
     def _warm_up(self) -> None:

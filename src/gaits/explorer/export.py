@@ -1,0 +1,142 @@
+"""The page as one file, with chosen policies inside: it can be sent, and works when opened from disk."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gaits.damage import Damage
+from gaits.explorer.assets import MODULES, read_asset
+from gaits.explorer.files import NotNow, NotThere
+from gaits.explorer.players import Players, describe_robot
+from gaits.explorer.records import Record
+from gaits.runs.files import write_whole
+
+DEFAULT_CELLS = 12
+
+
+def export(
+    records: list[Record],
+    path: Path,
+    cells: Sequence[str] = (),
+    progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Write the page with these runs, and return how many policies can be watched in it.
+
+    Args:
+        cells: Such as "3,12", or a plain index; default: a dozen of each run's best, well spread.
+        progress: Called with (episodes played, episodes in all).
+    """
+    maps = {record.id: record.archive() for record in records}
+    chosen = {record.id: _choose(record, maps[record.id], cells) for record in records}
+    if cells and not any(chosen.values()):
+        raise ValueError(f"None of the cells {' '.join(cells)} is filled in these runs.")
+    total, done, runs = sum(map(len, chosen.values())), 0, []
+    players = Players()
+    try:
+        for record in records:
+            episodes = {}
+            for cell in chosen[record.id]:
+                episodes[str(cell)] = _text(players.play(record, cell, None, Damage()))
+                done += 1
+                if progress is not None:
+                    progress(done, total)
+            runs.append(_everything(record, maps[record.id], episodes))
+    finally:
+        players.close()
+    content = make_page({"runs": runs})
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, lambda file: file.write(content.encode()))
+    except OSError as error:
+        raise ValueError(f"Cannot write to {path}: {error.strerror}. Choose another --export.") from None
+    return total
+
+
+def _everything(record: Record, archive: dict[str, Any], episodes: dict[str, str]) -> dict[str, Any]:
+    try:
+        history = _text(record.history())
+    except NotNow:
+        history = None
+    return {
+        "about": record.describe(),
+        "metrics": record.metrics(),
+        "archive": archive,
+        "history": history,
+        "robot": None if record.unplayable else describe_robot(record.run.task),
+        "episodes": episodes,
+    }
+
+
+def make_page(data: dict[str, Any]) -> str:
+    """index.html with everything that it loads, and these data, inside."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    icon = "data:image/svg+xml;base64," + base64.b64encode(read_asset("icon.svg").encode()).decode()
+    policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+    replacements = {
+        '<meta charset="utf-8">': f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<link rel="stylesheet" href="static/explorer.css">': f"<style>\n{read_asset('explorer.css')}</style>",
+        '<script type="module" src="static/app.js"></script>': (
+            f'<script type="application/json" id="data">{text}</script>\n<script type="module">\n{join_modules()}</script>'
+        ),
+    }
+    page = read_asset("index.html").replace("static/icon.svg", icon)
+    for tag, inside in replacements.items():
+        assert page.count(tag) == 1, tag
+        page = page.replace(tag, inside)
+    return page
+
+
+def join_modules() -> str:
+    """All modules as one, without their imports and exports: browsers refuse to import from disk."""
+    parts = [re.sub(r"^import\b[^;]*;\n", "", read_asset(name), flags=re.MULTILINE) for name in MODULES]
+    return re.sub(r"^export ", "", "\n".join(parts), flags=re.MULTILINE)
+
+
+def _choose(record: Record, archive: dict[str, Any], words: Sequence[str]) -> list[int]:
+    if record.unplayable:
+        return []
+    if not words:
+        return spread_out(archive, DEFAULT_CELLS)
+    filled = set(archive["cell"])
+    chosen = list(dict.fromkeys(parse_cell(archive, word) for word in words))
+    return [cell for cell in chosen if cell in filled]
+
+
+def parse_cell(archive: dict[str, Any], word: str) -> int:
+    """A cell given by its place in the grid ("3,12") or by its number."""
+    dims = archive.get("dims", [])
+    try:
+        numbers = [int(part) for part in word.split(",")]
+        if len(numbers) == 1 and 0 <= numbers[0] < archive["cells"]:
+            return numbers[0]
+        return int(np.ravel_multi_index(numbers, dims))
+    except (ValueError, TypeError):
+        shape = f" or {len(dims)} numbers such as {','.join(str(n // 2) for n in dims)}" if len(dims) > 1 else ""
+        raise NotThere(
+            f"There is no cell {word!r}: give a number from 0 to {archive['cells'] - 1}{shape}, without spaces."
+        ) from None
+
+
+def spread_out(archive: dict[str, Any], n: int) -> list[int]:
+    """The best elite, then again and again the one of the better half whose measures are farthest from those chosen."""
+    objective, measures = np.array(archive["objective"], float), np.array(archive["measures"], float)
+    if not len(objective):
+        return []
+    better = np.flatnonzero(objective >= np.median(objective))
+    chosen = [int(better[objective[better].argmax()])]
+    while len(chosen) < min(n, len(better)):
+        distance = np.linalg.norm(measures[better, None] - measures[None, chosen], axis=2).min(axis=1)
+        distance[np.isin(better, chosen)] = -1.0
+        chosen.append(int(better[distance.argmax()]))
+    return [archive["cell"][i] for i in chosen]
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()

@@ -1,0 +1,92 @@
+// QD score, coverage and best objective over evaluations: the run that is looked at, and the others of its task behind it.
+
+import { runColor } from "./colors.js";
+import { $, el, number, percent, svg } from "./dom.js";
+
+const CHARTS = [
+  { name: "qd_score", title: "QD score", text: (value) => number(value, 0) },
+  { name: "coverage", title: "Coverage", text: (value) => percent(value, 1) },
+  { name: "objective_max", title: "Best objective", text: (value) => number(value, 0) },
+];
+const SIZE = { width: 320, height: 150, left: 4, right: 4, top: 8, bottom: 18 };
+
+/** Draw `series`, a list of { run, metrics }, with the current run on top. */
+export function drawCurves(series, current) {
+  const ordered = [...series].sort((a, b) => (a.run.id === current) - (b.run.id === current));
+  const last = Math.max(1, ...series.map(({ metrics }) => metrics.evaluations.at(-1) ?? 0));
+  $("curves").replaceChildren(...CHARTS.map((chart) => drawChart(chart, ordered, current, last)));
+}
+
+/** Mark how far the archive on the map had come. */
+export function markEvaluations(evaluations) {
+  for (const line of document.querySelectorAll("#curves .moment")) {
+    const x = evaluations === null ? -10 : place(evaluations / Number(line.dataset.last), 0)[0];
+    line.setAttribute("x1", x);
+    line.setAttribute("x2", x);
+  }
+}
+
+const place = (u, v) => [
+  SIZE.left + u * (SIZE.width - SIZE.left - SIZE.right),
+  SIZE.top + (1 - v) * (SIZE.height - SIZE.top - SIZE.bottom),
+];
+
+function drawChart(chart, series, current, last) {
+  const values = series.flatMap(({ metrics }) => metrics[chart.name].filter((value) => value !== null));
+  const [low, high] = [Math.min(0, ...values), Math.max(1e-9, ...values)];
+  const height = (value) => (value - low) / (high - low);
+  const path = ({ metrics }) => {
+    const points = metrics.evaluations.map((x, i) => [x / last, metrics[chart.name][i]]).filter(([, value]) => value !== null);
+    return points.map(([u, value], i) => `${i ? "L" : "M"}${place(u, height(value)).map((c) => c.toFixed(1)).join(" ")}`).join("");
+  };
+  const base = place(0, height(0))[1];
+  const lines = series.map((one) => {
+    const line = svg("path", { d: path(one), class: one.run.id === current ? "curve current" : "curve" });
+    line.style.stroke = runColor(one.run.id);
+    return line;
+  });
+  const moment = svg("line", { class: "moment", x1: -10, x2: -10, y1: SIZE.top, y2: SIZE.height - SIZE.bottom, "data-last": last });
+  const told = summary(chart, series, current);
+  const picture = svg(
+    "svg",
+    { viewBox: `0 0 ${SIZE.width} ${SIZE.height}`, role: "img", "aria-label": `${chart.title}: ${told}` },
+    svg("line", { class: "axis", x1: SIZE.left, x2: SIZE.width - SIZE.right, y1: base, y2: base }),
+    ...lines,
+    moment,
+    text("0", SIZE.left, SIZE.height - 4, "start"),
+    text(`${number(last, 0)} evaluations`, SIZE.width - SIZE.right, SIZE.height - 4, "end"),
+  );
+  const caption = el("figcaption", {}, el("strong", {}, chart.title), el("span", { className: "value" }, told));
+  watch(picture, caption.lastChild, chart, series, last, told);
+  return el("figure", { className: "curve-box" }, caption, picture);
+}
+
+function summary(chart, series, current) {
+  const own = series.find(({ run }) => run.id === current);
+  return chart.text(own?.metrics[chart.name].at(-1));
+}
+
+function text(content, x, y, anchor) {
+  return svg("text", { x, y, "text-anchor": anchor }, document.createTextNode(content));
+}
+
+/** The numbers of all runs under the pointer, best first. */
+function watch(picture, output, chart, series, last, otherwise) {
+  picture.addEventListener("pointermove", (event) => {
+    const box = picture.getBoundingClientRect();
+    const evaluations = Math.max(0, Math.min(1, (event.clientX - box.left) / box.width)) * last;
+    const known = series
+      .map(({ run, metrics }) => ({ run, value: before(metrics, chart.name, evaluations) }))
+      .filter(({ value }) => value !== null);
+    known.sort((a, b) => b.value - a.value);
+    const named = ({ run, value }) => (series.length > 1 ? `${chart.text(value)} (${run.short})` : chart.text(value));
+    output.textContent = `${known.slice(0, 2).map(named).join(", ")} at ${number(evaluations, 0)}`;
+  });
+  picture.addEventListener("pointerleave", () => (output.textContent = otherwise));
+}
+
+function before(metrics, name, evaluations) {
+  let found = null;
+  for (let i = 0; i < metrics.evaluations.length && metrics.evaluations[i] <= evaluations; i++) found = metrics[name][i];
+  return found;
+}
