@@ -264,7 +264,8 @@ def explore(
         Path | None, arg(metavar="FILE", help="Instead, write one HTML file that works without a server.")
     ] = None,
     cells: Annotated[
-        tuple[str, ...], arg(help="Cells whose policies the file has, such as 3,12; default: a dozen of the best, well spread.")
+        tuple[str, ...],
+        arg(help="Cells whose policies the file has, such as 3,12; default: a dozen of the best, well spread."),
     ] = (),
 ) -> None:
     """Look at archives in the browser: click a cell and watch that policy walk. Needs gaits[explore].

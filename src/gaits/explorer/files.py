@@ -54,7 +54,8 @@ def read_row(raw: IO[bytes], file: Any, name: str, row: int) -> np.ndarray:
         raise ValueError(f"{name} has an unexpected layout")
     count = int(np.prod(shape[1:]))
     raw.seek(row * count * dtype.itemsize, os.SEEK_CUR)
-    return np.frombuffer(raw.read(count * dtype.itemsize), dtype, count).reshape(shape[1:])
+    # A copy can be written to: Numba would compile everything again for arrays that cannot.
+    return np.frombuffer(raw.read(count * dtype.itemsize), dtype, count).reshape(shape[1:]).copy()
 
 
 def read_table(path: Path) -> pd.DataFrame:

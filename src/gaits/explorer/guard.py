@@ -76,7 +76,9 @@ def _is_foreign(headers: Headers, host: str, scope: Scope) -> bool:
         except ValueError:
             return True
     # Following a link to the page itself is harmless; fetching anything, or framing it, is not.
-    visit = scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    visit = (
+        scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    )
     return headers.get("sec-fetch-site", "none") not in ("same-origin", "none") and not visit
 
 

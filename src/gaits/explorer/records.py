@@ -1,4 +1,4 @@
-"""What the page is told about a run. Everything is read from the run's files when it is asked for, so a run may go on meanwhile."""
+"""What the page is told about a run, read from the run's files when it is asked for: the run may go on meanwhile."""
 
 from __future__ import annotations
 
@@ -156,7 +156,9 @@ class Record:
             return None
         if found is None:
             return None
-        known = dict(zip(zip(found.cell.tolist(), found.recorded.tolist(), strict=True), found.elite_robustness, strict=True))
+        known = dict(
+            zip(zip(found.cell.tolist(), found.recorded.tolist(), strict=True), found.elite_robustness, strict=True)
+        )
         values = [known.get(pair) for pair in zip(cell.tolist(), objective.tolist(), strict=True)]
         return None if all(value is None for value in values) else [plain(value) for value in values]
 

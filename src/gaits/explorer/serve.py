@@ -8,8 +8,9 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from gaits.analysis.collect import expand
 from gaits.console import say
@@ -53,7 +54,7 @@ def serve(records: list[Record], host: str = "127.0.0.1", port: int = 0, browser
     print("Stopped.")
 
 
-def import_server():  # type: ignore[no-untyped-def]
+def import_server() -> tuple[Any, Callable[..., Any]]:
     """uvicorn and make_app, or an error that names the extra they come with."""
     try:
         import starlette  # noqa: F401
@@ -69,7 +70,9 @@ def _listen(host: str, port: int) -> socket.socket:
     if not 0 <= port <= 65535:
         raise ValueError(f"--port must be from 0 to 65535; got {port}.")
     try:
-        family, _, _, _, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        family, _, _, _, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
+            0
+        ]
         return socket.create_server(address[:2], family=family)
     except OSError as error:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The pages and answers of ``gaits explore``. Runs are addressed by number and files by a fixed list: no path comes from a URL."""
+"""What ``gaits explore`` answers. Runs are addressed by number and files by a fixed list: no path comes from a URL."""
 
 from __future__ import annotations
 
@@ -57,9 +57,7 @@ def make_app(records: list[Record], host: str = "127.0.0.1", ready: Callable[[],
         HTTPException: lambda request, error: _explain(error.detail, error.status_code, error.headers),
         Exception: lambda request, error: _explain("Something went wrong here; the terminal says what.", 500),
     }
-    app = Starlette(
-        routes=routes, exception_handlers=handlers, middleware=[Middleware(Guard, host=host)], lifespan=lifespan
-    )
+    app = Starlette(routes=routes, exception_handlers=handlers, middleware=[Middleware(Guard, host=host)], lifespan=lifespan)
     app.state.records, app.state.players = records, players
     return app
 
@@ -150,7 +148,7 @@ def _parse_episode(asked: Any) -> tuple[int, int | None, Damage]:
     cell = asked["cell"]
     if isinstance(cell, bool) or not isinstance(cell, int):
         raise ValueError(f"cell must be a whole number; got {cell!r:.50}.")
-    damage = asked.get("damage") or {}
+    damage = asked.get("damage", {})
     if not isinstance(damage, dict) or not damage.keys() <= {"joints", "friction"}:
         raise ValueError('damage must be {"joints": {NAME: FACTOR}, "friction": {NAME: FACTOR}}.')
     factors = {name: _parse_factors(name, values) for name, values in damage.items()}

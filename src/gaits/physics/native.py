@@ -82,12 +82,11 @@ class NativeSimulator:
         trace: world.Trace | None = None,
     ) -> world.Episode:
         measures = np.zeros(self.body.measured_feet.size)
-        arrays = self.recorder.arrays(record)
+        arrays: tuple[np.ndarray, ...] = (*self.recorder.arrays(record), *(trace or self.no_trace))
         objective, length, end = kernel.rollout(
             *(self.client.handle, self.saved, self.body, self.state),
             *(q0, self.task.max_steps, self.sizes, solution, obs_mean, obs_std, action_noise, measures),
             *arrays,
-            *(trace or self.no_trace),
         )
         if end == kernel.NON_FINITE:
             self._rebuild()

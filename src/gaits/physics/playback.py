@@ -1,4 +1,4 @@
-"""An episode to look at: exactly the one that an evaluator plays, with where every part of the robot was after every step."""
+"""An episode to look at: exactly the one that an evaluator plays, and where the robot was after every step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Playback:
     contacts: np.ndarray  # (T, F) bool: feet on the ground after each step
 
     def poses(self, skeleton: Skeleton) -> np.ndarray:
-        """Position and quaternion (x, y, z, w) of the base and of each of L links, at their mass centres: (T + 1, 1 + L, 7)."""
+        """Position and quaternion (x, y, z, w) of the base's and each of L links' mass centre: (T + 1, 1 + L, 7)."""
         return skeleton.poses(self.positions)
 
 
@@ -36,7 +36,7 @@ def play(
     obs_std: ArrayLike | None = None,
 ) -> Playback:
     """The episode that ``evaluator.evaluate([solution], [seed])`` plays; ``simulator`` is one of this task."""
-    job = make_job(task, [solution], [seed], obs_mean=obs_mean, obs_std=obs_std)
+    job = make_job(task, np.asarray(solution)[None], [seed], obs_mean=obs_mean, obs_std=obs_std)
     trace = world.make_trace(task)
     start = start_angles(int(job.seeds[0, 0]), task.action_dim)
     no_noise = np.zeros((0, task.action_dim), np.float32)

@@ -39,7 +39,7 @@ class Joint(NamedTuple):
 
     parent: int
     slides: bool
-    index: int  # of its position; -1 for a joint that cannot move
+    place: int  # of its position among all; -1 for a joint that cannot move
     axis: np.ndarray  # (3,)
     pivot: np.ndarray  # (3,) from the parent's mass centre to the joint
     offset: np.ndarray  # (3,) from the joint to the link's mass centre, when the joint is at zero
@@ -54,12 +54,12 @@ class Skeleton:
     capsules: tuple[Capsule, ...]  # (S,)
 
     def poses(self, positions: np.ndarray) -> np.ndarray:
-        """From T rows of Bullet's positions to (T, 1 + L, 7): position and quaternion of the base's and each link's mass centre."""
+        """From T rows of Bullet's positions to those of mass centres, base first: position and quaternion, (T, 1 + L, 7)."""
         poses = np.empty((len(positions), 1 + len(self.joints), 7))
         poses[:, 0] = positions[:, :7]
         for link, joint in enumerate(self.joints):
             at, turned = poses[:, 1 + joint.parent, :3], poses[:, 1 + joint.parent, 3:]
-            angle = positions[:, joint.index, None] if joint.index >= 0 else np.zeros((len(positions), 1))
+            angle = positions[:, joint.place, None] if joint.place >= 0 else np.zeros((len(positions), 1))
             if joint.slides:
                 arm, turn = joint.pivot + joint.offset + angle * joint.axis, joint.turn
             else:
@@ -109,7 +109,7 @@ def _find_joint(module: Any, body: int, link: int, here: dict[str, int]) -> Join
     return Joint(
         parent=parent,
         slides=info[2] == module.JOINT_PRISMATIC,
-        index=info[3],
+        place=info[3],
         axis=axis / (np.linalg.norm(axis) or 1.0),
         pivot=pivot,
         offset=rotate(back, position - origin) - pivot,

@@ -159,6 +159,9 @@ class Explorer {
     this.map.cursor = cell;
     history.replaceState(null, "", `#run=${run.id}&cell=${cell}`);
     if (byHand && $("stage").getBoundingClientRect().top > innerHeight - 200) $("stage").scrollIntoView({ behavior: "smooth" });
+    if (this.iteration !== null && !this.stillThere(cell)) {
+      $("told").textContent = "The policy that had this cell then is not kept; this is the one that has it now.";
+    }
     await this.stage.show(run, cell, add);
   }
 

@@ -8,7 +8,7 @@ const CHARTS = [
   { name: "coverage", title: "Coverage", text: (value) => percent(value, 1) },
   { name: "objective_max", title: "Best objective", text: (value) => number(value, 0) },
 ];
-const SIZE = { width: 320, height: 150, left: 4, right: 4, top: 8, bottom: 18 };
+const SIZE = { width: 300, height: 100, pad: 3 };
 
 /** Draw `series`, a list of { run, metrics }, with the current run on top. */
 export function drawCurves(series, current) {
@@ -20,16 +20,14 @@ export function drawCurves(series, current) {
 /** Mark how far the archive on the map had come. */
 export function markEvaluations(evaluations) {
   for (const line of document.querySelectorAll("#curves .moment")) {
-    const x = evaluations === null ? -10 : place(evaluations / Number(line.dataset.last), 0)[0];
+    line.classList.toggle("off", evaluations === null);
+    const [x] = place((evaluations ?? 0) / Number(line.dataset.last), 0);
     line.setAttribute("x1", x);
     line.setAttribute("x2", x);
   }
 }
 
-const place = (u, v) => [
-  SIZE.left + u * (SIZE.width - SIZE.left - SIZE.right),
-  SIZE.top + (1 - v) * (SIZE.height - SIZE.top - SIZE.bottom),
-];
+const place = (u, v) => [u * SIZE.width, SIZE.pad + (1 - v) * (SIZE.height - 2 * SIZE.pad)];
 
 function drawChart(chart, series, current, last) {
   const values = series.flatMap(({ metrics }) => metrics[chart.name].filter((value) => value !== null));
@@ -45,29 +43,24 @@ function drawChart(chart, series, current, last) {
     line.style.stroke = runColor(one.run.id);
     return line;
   });
-  const moment = svg("line", { class: "moment", x1: -10, x2: -10, y1: SIZE.top, y2: SIZE.height - SIZE.bottom, "data-last": last });
+  const moment = svg("line", { class: "moment off", y1: 0, y2: SIZE.height, "data-last": last });
   const told = summary(chart, series, current);
   const picture = svg(
     "svg",
-    { viewBox: `0 0 ${SIZE.width} ${SIZE.height}`, role: "img", "aria-label": `${chart.title}: ${told}` },
-    svg("line", { class: "axis", x1: SIZE.left, x2: SIZE.width - SIZE.right, y1: base, y2: base }),
+    { viewBox: `0 0 ${SIZE.width} ${SIZE.height}`, preserveAspectRatio: "none", role: "img", "aria-label": `${chart.title}: ${told}` },
+    svg("line", { class: "axis", x1: 0, x2: SIZE.width, y1: base, y2: base }),
     ...lines,
     moment,
-    text("0", SIZE.left, SIZE.height - 4, "start"),
-    text(`${number(last, 0)} evaluations`, SIZE.width - SIZE.right, SIZE.height - 4, "end"),
   );
   const caption = el("figcaption", {}, el("strong", {}, chart.title), el("span", { className: "value" }, told));
   watch(picture, caption.lastChild, chart, series, last, told);
-  return el("figure", { className: "curve-box" }, caption, picture);
+  const scale = el("div", { className: "scale" }, el("span", {}, "0"), el("span", {}, number(last, 0)));
+  return el("figure", {}, caption, picture, scale);
 }
 
 function summary(chart, series, current) {
   const own = series.find(({ run }) => run.id === current);
   return chart.text(own?.metrics[chart.name].at(-1));
-}
-
-function text(content, x, y, anchor) {
-  return svg("text", { x, y, "text-anchor": anchor }, document.createTextNode(content));
 }
 
 /** The numbers of all runs under the pointer, best first. */

@@ -10,7 +10,7 @@ const DRAG_RADIANS = 0.006;
 export class Lane {
   /** `handlers`: onclose(lane), onpin(lane), onscrub(step), onchange() when it must be drawn again. */
   constructor(run, cell, color, handlers) {
-    Object.assign(this, { run, cell, color, handlers, seed: null, pinned: false, motion: null, intact: null, drawn: -1 });
+    Object.assign(this, { run, cell, color, handlers, pinned: false, seen: false, motion: null, drawn: null });
     this.canvas = el("canvas", { className: "view", role: "img" });
     this.title = el("strong");
     this.subtitle = el("span", { className: "muted" });
@@ -58,7 +58,7 @@ export class Lane {
   }
 
   redraw() {
-    this.drawn = -1;
+    this.drawn = null;
     this.handlers.onchange();
   }
 
@@ -76,8 +76,7 @@ export class Lane {
   /** Take an episode to show. */
   load(episode, robot) {
     if (this.robot !== robot) this.camera = new Camera(robot.flat);
-    Object.assign(this, { episode, robot, motion: new Motion(episode, robot), drawn: -1 });
-    if (!episode.damage) this.intact = episode.objective;
+    Object.assign(this, { episode, robot, motion: new Motion(episode, robot), drawn: null });
     this.timeline.show(episode, robot, episode.length);
     this.say("");
     this.showNumbers();
@@ -92,15 +91,17 @@ export class Lane {
     const seconds = episode.length * episode.seconds_per_step;
     const distance = episode.root[3 * episode.length] - episode.root[0];
     const ended = { time: `${number(seconds, 1)} s`, fell: `fell after ${number(seconds, 1)} s`, broke: "physics broke down" };
+    const same = episode.objective === episode.recorded.objective;
+    const beside = (value) => (same ? "" : ` (${value})`);
     const facts = [
-      ["return", number(episode.objective), "main"],
-      ["in the archive", number(episode.recorded.objective)],
-      ...(episode.damage && this.intact !== null ? [["undamaged", number(this.intact)]] : []),
+      [same ? "return, as recorded" : "return", number(episode.objective), "main"],
+      ...(same ? [] : [["in the archive", number(episode.recorded.objective)]]),
+      ...(episode.damage ? [["undamaged", number(episode.sound)]] : []),
       ["distance", `${number(distance, 1)} m`],
       ["time", ended[episode.end]],
       ...robot.feet
         .filter((foot) => foot.measured)
-        .map((foot, i) => [foot.label, `${percent(episode.measures[i])} (${percent(episode.recorded.measures[i])})`]),
+        .map((foot, i) => [foot.label, percent(episode.measures[i]) + beside(percent(episode.recorded.measures[i]))]),
     ];
     const made = facts.map(([name, value, kind]) => el("div", { className: kind ?? "" }, el("dt", {}, name), el("dd", {}, value)));
     this.numbers.replaceChildren(...made);

@@ -232,8 +232,10 @@ export class MapView {
     const [low, high] = this.profileRange;
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "right";
-    for (const value of [low, 0, high].filter((v, i, all) => all.indexOf(v) === i)) {
+    const ends = [0, low, high].filter((v, i, all) => all.indexOf(v) === i);
+    for (const value of ends) {
       const y = this.level(value, area);
+      if (value === low && value && Math.abs(y - this.level(0, area)) < 14) continue; // the two labels would overlap
       context.fillStyle = themed("line");
       context.fillRect(area.left, y, area.width, 1);
       context.fillStyle = themed("muted");

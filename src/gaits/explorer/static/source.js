@@ -51,7 +51,6 @@ function liveSource() {
   const episodes = remembering(KEPT_EPISODES, (key, id, asked) => binary(`api/runs/${id}/episode`, asked));
   return {
     live: true,
-    seed: 1,
     runs: () => json("api/runs"),
     metrics: (id) => json(`api/runs/${id}/metrics`),
     archive: (id) => json(`api/runs/${id}/archive`),
@@ -72,7 +71,6 @@ function fileSource(data) {
   });
   return {
     live: false,
-    seed: data.seed,
     runs: async () => data.runs.map((run) => run.about),
     metrics: async (id) => of(id).metrics,
     archive: async (id) => of(id).archive,
