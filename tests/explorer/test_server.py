@@ -182,7 +182,12 @@ def test_damage(client, records):
 
 def test_the_robot(client):
     ant = client.get(f"/api/runs/{ANT}/robot").json()
-    assert [foot["label"] for foot in ant["feet"]] == ["front left foot", "front right foot", "back left foot", "back right foot"]
+    assert [foot["label"] for foot in ant["feet"]] == [
+        "front left foot",
+        "front right foot",
+        "back left foot",
+        "back right foot",
+    ]
     assert len(ant["capsules"]) == 13
     assert sorted(part["foot"] for part in ant["capsules"] if part["foot"] >= 0) == [0, 1, 2, 3]
     assert not ant["flat"]
@@ -197,7 +202,13 @@ def test_the_robot(client):
     [
         *("/api/runs/4/archive", "/api/runs/-1/archive", "/api/runs/x/metrics", "/api/runs/99999999999999999999/history"),
         *("/api/runs/²/archive", f"/api/runs/{HOPPER}/archive?iteration=4", f"/api/runs/{SPHERE}/robot"),
-        *("/nowhere", "/static/nothing.js", "/static/..%2f..%2fserver.py", "/static/%2e%2e/server.py", "/static//etc/passwd"),
+        *(
+            "/nowhere",
+            "/static/nothing.js",
+            "/static/..%2f..%2fserver.py",
+            "/static/%2e%2e/server.py",
+            "/static//etc/passwd",
+        ),
         *("/api", "/api/runs/../../etc/passwd", "/api/runs/%2e%2e%2f%2e%2e/archive"),
     ],
 )
@@ -251,7 +262,9 @@ def test_other_refusals(client):
         assert (response.status_code, bool(response.json()["error"])) == (405, True)
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "0.0.0.0", "[::2]", "[", "", "a b"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "0.0.0.0", "[::2]", "[", "", "a b"]
+)
 def test_names_that_are_not_its_own(client, host):
     response = client.get("/api/runs", headers={"Host": host})
     assert response.status_code == 421

@@ -94,9 +94,16 @@ def make_page(data: dict[str, Any]) -> str:
 
 
 def join_modules() -> str:
-    """All modules as one, without their imports and exports: browsers refuse to import from disk."""
-    parts = [re.sub(r"^import\b[^;]*;\n", "", read_asset(name), flags=re.MULTILINE) for name in MODULES]
-    return re.sub(r"^export ", "", "\n".join(parts), flags=re.MULTILINE)
+    """All modules in one script, each a function of its own: browsers refuse to import from disk."""
+    parts = ["const modules = {};"]
+    for name in MODULES:
+        text = re.sub(
+            r'^import (\{[^}]*\}) from "\./([\w.]+)";', r'const \1 = modules["\2"];', read_asset(name), flags=re.MULTILINE
+        )
+        exported = re.findall(r"^export (?:function|class|const) ([\w$]+)", text, re.MULTILINE)
+        text = re.sub(r"^export ", "", text, flags=re.MULTILINE)
+        parts.append(f'modules["{name}"] = (() => {{\n{text}return {{ {", ".join(exported)} }};\n}})();')
+    return "\n".join(parts) + "\n"
 
 
 def _choose(record: Record, archive: dict[str, Any], words: Sequence[str]) -> list[int]:
@@ -125,16 +132,20 @@ def parse_cell(archive: dict[str, Any], word: str) -> int:
 
 
 def spread_out(archive: dict[str, Any], n: int) -> list[int]:
-    """The best elite, then again and again the one of the better half whose measures are farthest from those chosen."""
+    """The best elite, the best one that is not near it, and so on: the farthest apart that still gives n."""
     objective, measures = np.array(archive["objective"], float), np.array(archive["measures"], float)
+    chosen: list[int] = []
     if not len(objective):
-        return []
-    better = np.flatnonzero(objective >= np.median(objective))
-    chosen = [int(better[objective[better].argmax()])]
-    while len(chosen) < min(n, len(better)):
-        distance = np.linalg.norm(measures[better, None] - measures[None, chosen], axis=2).min(axis=1)
-        distance[np.isin(better, chosen)] = -1.0
-        chosen.append(int(better[distance.argmax()]))
+        return chosen
+    apart = float(np.linalg.norm(np.ptp(measures, axis=0)))
+    order = np.argsort(-objective, kind="stable")
+    while len(chosen) < min(n, len(order)):
+        chosen, free = [], np.ones(len(order), bool)
+        for i in order:
+            if free[i] and len(chosen) < n:
+                chosen.append(int(i))
+                free &= np.linalg.norm(measures - measures[i], axis=1) > apart
+        apart = 0.8 * apart if apart > 1e-6 else -1.0
     return [archive["cell"][i] for i in chosen]
 
 

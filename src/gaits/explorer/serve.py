@@ -37,7 +37,7 @@ def find_records(folders: Iterable[str | Path]) -> list[Record]:
 def serve(records: list[Record], host: str = "127.0.0.1", port: int = 0, browser: bool = True) -> None:
     """Show the runs until Ctrl-C. Port 0 takes any free one."""
     uvicorn, make_app = import_server()
-    listener = _listen(host, port)
+    listener = listen(host, port)
     address = _address(host, listener.getsockname()[1])
     n = len(records)
     print(f"{n} run{'s' * (n != 1)} at {address}\nStop with Ctrl-C.", flush=True)
@@ -45,7 +45,7 @@ def serve(records: list[Record], host: str = "127.0.0.1", port: int = 0, browser
         say("anybody who can reach this address can look at these runs and play episodes on this machine.")
 
     def ready() -> None:
-        if browser and _has_browser():
+        if browser and has_browser():
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     config = uvicorn.Config(make_app(records, host, ready), log_level="warning", timeout_graceful_shutdown=1)
@@ -66,7 +66,7 @@ def import_server() -> tuple[Any, Callable[..., Any]]:
     return uvicorn, make_app
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     if not 0 <= port <= 65535:
         raise ValueError(f"--port must be from 0 to 65535; got {port}.")
     try:
@@ -85,7 +85,7 @@ def _address(host: str, port: int) -> str:
     return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
 
 
-def _has_browser() -> bool:
+def has_browser() -> bool:
     """Whether there is a screen; without one, webbrowser may start a text browser in this terminal."""
     if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         return False

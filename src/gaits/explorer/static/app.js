@@ -58,7 +58,7 @@ class Explorer {
     document.title = `${run.algorithm} on ${run.task_title} · gaits`;
     $("heading").textContent = this.runs.length > 1 ? `${this.runs.length} runs` : `${run.algorithm} on ${run.task_title}`;
     showDetails(run);
-    $("damage").hidden = Boolean(run.unplayable);
+    $("damage").hidden = $("map-help").hidden = Boolean(run.unplayable);
     $("stage-empty").textContent = run.unplayable || "Click a cell of the map, and its policy walks here.";
     await Promise.all([this.showArchive(cell), this.showCurves(), this.showRobot()]).catch((error) => this.complain(error));
   }
@@ -119,7 +119,7 @@ class Explorer {
     const past = this.iteration !== null;
     this.values = past ? this.valuesAt(this.iteration) : valuesOf(archive, colour);
     const shown = past ? "objective" : colour;
-    const ends = shown === "robustness" ? extent(archive.robustness) : this.range(this.id);
+    const ends = shown === "robustness" ? reach(archive.robustness) : this.range(this.id);
     this.scale = makeScale(shown, ...(ends.every(Number.isFinite) ? ends : [0, 1]));
     for (const button of $("colour").children) button.setAttribute("aria-pressed", button.dataset.colour === shown);
     this.map.paint(this.values, this.scale);
@@ -159,9 +159,8 @@ class Explorer {
     this.map.cursor = cell;
     history.replaceState(null, "", `#run=${run.id}&cell=${cell}`);
     if (byHand && $("stage").getBoundingClientRect().top > innerHeight - 200) $("stage").scrollIntoView({ behavior: "smooth" });
-    if (this.iteration !== null && !this.stillThere(cell)) {
-      $("told").textContent = "The policy that had this cell then is not kept; this is the one that has it now.";
-    }
+    const gone = this.iteration !== null && !this.stillThere(cell);
+    $("note").textContent = gone ? "The policy that had this cell then is not kept; this is the one that has it now." : "";
     await this.stage.show(run, cell, add);
   }
 
@@ -289,7 +288,7 @@ class Explorer {
   }
 
   key(event) {
-    const typing = event.target.closest("input, select, textarea, dialog");
+    const typing = event.target.closest("input:not([type=range]), select, dialog");
     const pressing = event.target.closest("button, summary, a");
     if (event.ctrlKey || event.metaKey || event.altKey || typing || (pressing && event.key === " ")) return;
     const { stage } = this;
@@ -341,10 +340,12 @@ class Explorer {
   }
 }
 
-/** Lowest and highest of numbers among nulls. */
-function extent(values) {
-  const known = values.filter((value) => value !== null);
-  return [Math.min(...known), Math.max(...known)];
+/** How far from zero all but a few of the numbers are, so that one outlier does not make the rest pale. */
+function reach(values) {
+  const sizes = values.filter((value) => value !== null).map(Math.abs);
+  sizes.sort((a, b) => a - b);
+  const most = sizes[Math.floor(0.95 * (sizes.length - 1))];
+  return [-most, most];
 }
 
 const explorer = new Explorer();

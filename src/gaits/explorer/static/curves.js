@@ -6,7 +6,7 @@ import { $, el, number, percent, svg } from "./dom.js";
 const CHARTS = [
   { name: "qd_score", title: "QD score", text: (value) => number(value, 0) },
   { name: "coverage", title: "Coverage", text: (value) => percent(value, 1) },
-  { name: "objective_max", title: "Best objective", text: (value) => number(value, 0) },
+  { name: "objective_max", title: "Best", text: (value) => number(value, 0) },
 ];
 const SIZE = { width: 300, height: 100, pad: 3 };
 

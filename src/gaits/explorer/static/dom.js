@@ -31,7 +31,8 @@ export const $ = (id) => document.getElementById(id);
 export function number(value, digits) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const places = digits ?? (Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2);
-  return value.toLocaleString("en", { minimumFractionDigits: places, maximumFractionDigits: places });
+  const text = value.toLocaleString("en", { minimumFractionDigits: places, maximumFractionDigits: places });
+  return /^-[0.]+$/.test(text) ? text.slice(1) : text; // no minus zero
 }
 
 export const percent = (value, digits = 0) => (value === null || value === undefined ? "–" : `${number(100 * value, digits)} %`);

@@ -17,6 +17,9 @@ export class Motion {
     this.points = new Float32Array(this.n);
     this.length = episode.length;
     this.path = smooth(episode.root, FOLLOW);
+    this.hidden = [];
+    this.at(0);
+    this.hidden = hiddenEnds(robot.capsules, this.points);
     this.extent = this.measure(robot);
   }
 
@@ -29,6 +32,9 @@ export class Motion {
       const before = root[3 * i + (k % 3)] + ends[i * this.n + k] / units;
       const after = root[3 * j + (k % 3)] + ends[j * this.n + k] / units;
       this.points[k] = before + (after - before) * t;
+    }
+    for (const { end, other, share } of this.hidden) {
+      for (const axis of [0, 1, 2]) this.points[end + axis] += share * (this.points[other + axis] - this.points[end + axis]);
     }
     return this.points;
   }
@@ -52,6 +58,24 @@ export class Motion {
     });
     return { size: Math.max(top, right - left), top };
   }
+}
+
+/** Ends of capsules that are deep inside a ball, and what share of the capsule to leave out: it would be drawn over the ball. */
+function hiddenEnds(capsules, points) {
+  const point = (k) => points.subarray(k, k + 3);
+  const distance = (p, q) => Math.hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]);
+  const found = [];
+  capsules.forEach((ball, j) => {
+    if (distance(point(6 * j), point(6 * j + 3)) > 1e-4) return;
+    capsules.forEach(({ radius }, i) => {
+      for (const [end, other] of [[6 * i, 6 * i + 3], [6 * i + 3, 6 * i]]) {
+        const length = distance(point(end), point(other));
+        const inside = ball.radius - distance(point(end), point(6 * j));
+        if (i !== j && radius < ball.radius && inside > radius && length > 0) found.push({ end, other, share: Math.min(inside / length, 0.9) });
+      }
+    });
+  });
+  return found;
 }
 
 /** x and y of a path, averaged over the steps around each. */

@@ -3,14 +3,15 @@
 import { clamp, onTheme, percent, sharpen, themed } from "./dom.js";
 
 const ROW = 15;
-const LABEL = 92;
+const FONT = "11px system-ui, sans-serif";
+const SHARE = 40; // pixels for the percentage after a label
 
 export class Timeline {
   /** `onscrub(step)` when somebody points at a moment. */
   constructor(canvas, onscrub) {
-    Object.assign(this, { canvas, episode: null, rows: [], step: 0 });
+    Object.assign(this, { canvas, episode: null, rows: [], step: 0, left: 0 });
     const scrub = (event) => {
-      if (this.episode) onscrub(clamp((event.offsetX - LABEL) / this.width, 0, 1) * this.span);
+      if (this.episode) onscrub(clamp((event.offsetX - this.left) / this.width, 0, 1) * this.span);
     };
     canvas.addEventListener("pointerdown", (event) => {
       canvas.setPointerCapture(event.pointerId);
@@ -25,7 +26,7 @@ export class Timeline {
   }
 
   get width() {
-    return Math.max(10, this.canvas.clientWidth - LABEL - 2);
+    return Math.max(10, this.canvas.clientWidth - this.left - 2);
   }
 
   /** Rows: the measured feet, then other parts that touched the ground. */
@@ -39,6 +40,9 @@ export class Timeline {
     const all = robot.feet.map((foot, i) => ({ ...foot, i, share: share(i) }));
     this.rows = [...all.filter((foot) => foot.measured), ...all.filter((foot) => !foot.measured && foot.share > 0)];
     Object.assign(this, { episode, span, count, bars: null });
+    const context = this.canvas.getContext("2d");
+    context.font = FONT;
+    this.left = Math.max(...this.rows.map((row) => context.measureText(row.label).width)) + SHARE;
     this.canvas.style.height = `${ROW * this.rows.length + 4}px`;
     const told = this.rows.map((row) => `${row.label} ${percent(row.share)}`).join(", ");
     this.canvas.setAttribute("aria-label", `Time on the ground: ${told}`);
@@ -61,7 +65,7 @@ export class Timeline {
     context.drawImage(this.bars, 0, 0);
     context.restore();
     context.fillStyle = themed("ink");
-    context.fillRect(LABEL + (Math.min(step, this.span) / this.span) * this.width - 1, 0, 2, canvas.clientHeight);
+    context.fillRect(this.left + (Math.min(step, this.span) / this.span) * this.width - 1, 0, 2, canvas.clientHeight);
   }
 
   /** Everything but the playhead, drawn once. */
@@ -69,19 +73,19 @@ export class Timeline {
     const bars = document.createElement("canvas");
     const context = sharpen(bars, this.canvas.clientWidth, this.canvas.clientHeight);
     const scale = this.width / this.span;
-    context.font = "11px system-ui, sans-serif";
+    context.font = FONT;
     this.rows.forEach(({ label, i, measured, share }, row) => {
       const top = 2 + row * ROW;
       context.fillStyle = themed("muted");
       context.textAlign = "left";
-      context.fillText(label, 0, top + 10, LABEL - 38);
+      context.fillText(label, 0, top + 10);
       context.textAlign = "right";
-      context.fillText(percent(share), LABEL - 6, top + 10);
+      context.fillText(percent(share), this.left - 6, top + 10);
       context.fillStyle = themed("empty");
-      context.fillRect(LABEL, top, this.episode.length * scale, ROW - 4);
+      context.fillRect(this.left, top, this.episode.length * scale, ROW - 4);
       context.fillStyle = measured ? themed("contact") : themed("muted");
       for (const [from, to] of stretches(this.episode, i, this.count)) {
-        context.fillRect(LABEL + from * scale, top, Math.max((to - from) * scale, 0.6), ROW - 4);
+        context.fillRect(this.left + from * scale, top, Math.max((to - from) * scale, 0.6), ROW - 4);
       }
     });
     return bars;
