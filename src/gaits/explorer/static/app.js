@@ -29,10 +29,18 @@ class Explorer {
     this.wire();
     this.runs = this.named(await this.source.runs());
     this.strip = new RunStrip(this.runs, { onchoose: (id) => this.choose(id), archiveOf: (id) => this.archiveOf(id), rangeOf: (id) => this.range(id) });
-    const asked = new URLSearchParams(location.hash.slice(1));
-    const id = Number(asked.get("run"));
-    await this.choose(this.runs[id] ? id : 0, asked.has("cell") ? Number(asked.get("cell")) : null);
+    window.addEventListener("hashchange", () => this.follow());
+    await this.follow();
     if (this.source.live) setInterval(() => this.look(), POLL);
+  }
+
+  /** Show what the address names: #run=1&cell=23. */
+  async follow() {
+    const asked = new URLSearchParams(location.hash.slice(1));
+    const id = this.runs[asked.get("run")] ? Number(asked.get("run")) : 0;
+    const cell = asked.has("cell") ? Number(asked.get("cell")) : null;
+    if (id !== this.id) await this.choose(id, cell);
+    else if (this.archive.cell.includes(cell)) await this.play(cell);
   }
 
   named(runs) {
