@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 import gaits
+from gaits.bench.synthetic import make_run
 from gaits.explorer.records import Record, make_records
 
 HOPPER = gaits.make_task("qd_hopper", hidden=(8,), grid=(64,), max_steps=150)
@@ -27,3 +30,12 @@ def make_small_runs(factory) -> list[Record]:
     gaits.evaluate_run(hopper, episodes=2, workers=1)
     _made.extend(make_records([hopper, walker, ant, sphere]))
     return _made
+
+
+def make_centroid_run(folder: Path) -> Record:
+    """A run whose archive has centroids instead of a grid; its policies do nothing."""
+    run = make_run(folder, gaits.make_task("qd_walker", hidden=(4,), grid=(6, 8), max_steps=40), "map_elites")
+    with np.load(folder / "archive.npz") as file:
+        arrays = {name: file[name] for name in file.files if name != "dims"}
+    np.savez(folder / "archive.npz", **arrays, centroids=np.random.default_rng(0).random((48, 2)))
+    return make_records([run])[0]

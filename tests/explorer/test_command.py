@@ -15,7 +15,7 @@ from explorer.small_runs import make_small_runs
 
 from gaits import cli
 from gaits.explorer import serve
-from gaits.explorer.export import parse_cell, spread_out
+from gaits.explorer.export import spread_out
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +48,9 @@ def test_it_serves_until_ctrl_c(runs):
         (["RUN", "--host", "256.256.256.256"], "Cannot listen on 256.256.256.256"),
         (["RUN", "--cells", "3"], "--cells are for --export"),
         (["RUN", "--export", "/proc/page.html"], "Cannot write to /proc/page.html"),
-        (["RUN", "--export", "page.html", "--cells", "x"], "There is no cell 'x': give a number from 0 to 63"),
-        (["RUN", "--export", "page.html", "--cells", "3,4"], "There is no cell '3,4'"),
-        (["RUN", "--export", "page.html", "--cells", "-1"], "There is no cell '-1'"),
+        (["RUN", "--export", "page.html", "--cells", "x"], "A cell is whole numbers such as 32; got 'x'"),
+        (["RUN", "--export", "page.html", "--cells", "3,4"], "The archive has a grid of 1 measure(s)"),
+        (["RUN", "--export", "page.html", "--cells", "-1"], "plain indices go from 0 to 63"),
     ],
 )
 def test_mistakes_are_explained(runs, options, message, capsys, tmp_path, monkeypatch):
@@ -94,12 +94,6 @@ def test_a_browser_is_opened_only_where_there_is_a_screen(monkeypatch):
 
     monkeypatch.setattr(webbrowser, "get", none)
     assert not serve.has_browser()
-
-
-def test_cells_by_place_and_by_number():
-    grid = {"cells": 12, "dims": [3, 4]}
-    assert parse_cell(grid, "2,1") == parse_cell(grid, "9") == 9
-    assert parse_cell({"cells": 5}, "4") == 4
 
 
 def test_the_cells_of_a_file_are_good_and_far_apart():

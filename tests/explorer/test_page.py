@@ -10,12 +10,14 @@ import time
 
 import pytest
 import uvicorn
-from explorer.small_runs import make_small_runs
+from explorer.small_runs import make_centroid_run, make_small_runs
 from playwright.sync_api import sync_playwright
 
 from gaits.explorer.export import export
+from gaits.explorer.records import make_records
 from gaits.explorer.serve import listen
 from gaits.explorer.server import make_app
+from gaits.runs import load_run
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
 HOPPER, WALKER, ANT, SPHERE = range(4)
@@ -30,8 +32,8 @@ def records(tmp_path_factory):
     return make_small_runs(tmp_path_factory)
 
 
-@pytest.fixture(scope="module")
-def address(records):
+@contextlib.contextmanager
+def serving(records):
     listener = listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(make_app(records), log_level="error", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
@@ -40,6 +42,12 @@ def address(records):
     server.should_exit = True
     thread.join()
     listener.close()
+
+
+@pytest.fixture(scope="module")
+def address(records):
+    with serving(records) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -330,6 +338,34 @@ def test_a_problem_is_said(open_page, address):
         page.keyboard.press("Enter")
     until(lambda: "The archive is being written." in page.locator(".lane .message").inner_text())
     assert open_page.said.pop().startswith("Failed to load resource")  # Chromium's own words
+
+
+def test_a_run_that_has_just_begun(open_page, records, tmp_path):
+    folder = shutil.copytree(records[HOPPER].run.folder, tmp_path / "run")
+    for name in ("archive.npz", "history.npz", "metrics.csv"):
+        (folder / name).unlink()
+    with serving(make_records([load_run(folder)])) as address:
+        page = open_page(address, plays=False)
+        until(lambda: "has no archive.npz yet" in page.locator("#note").inner_text())
+        page.locator("#map").click()
+        page.keyboard.press("ArrowLeft")
+        assert page.locator("#history").is_hidden()
+        assert [text for text in open_page.said if "503" not in text] == []
+        open_page.said.clear()
+        page.close()
+
+
+def test_an_archive_of_centroids(open_page, tmp_path):
+    export([make_centroid_run(tmp_path / "run")], tmp_path / "page.html")
+    page = open_page((tmp_path / "page.html").as_uri())
+    assert page.locator("#map-title").inner_text() == "QD Walker: 48 of 48 cells"
+    colors = page.evaluate("""() => {
+        const { data } = document.querySelector('#map').getContext('2d').getImageData(60, 20, 300, 300);
+        return new Set(new Uint32Array(data.buffer)).size }""")
+    assert colors > 40  # a patch for each
+    page.locator("#map").click(position={"x": 150, "y": 150})
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#told").inner_text().startswith("Cell ")
 
 
 def test_the_exported_file(open_page, file, records):

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from explorer.small_runs import make_small_runs
+from explorer.small_runs import make_centroid_run, make_small_runs
 
 import gaits
 from gaits.analysis.robustness import load_evaluation
@@ -115,14 +115,10 @@ def test_curves_are_thinned(client, tmp_path):
 
 
 def test_an_archive_of_centroids(tmp_path):
-    run = make_run(tmp_path / "run", gaits.make_task("qd_walker", hidden=(4,)), "map_elites", solution_dim=3)
-    with np.load(run.folder / "archive.npz") as file:
-        arrays = {name: file[name] for name in file.files if name != "dims"}
-    arrays["centroids"] = np.random.default_rng(0).random((1024, 2))
-    np.savez(run.folder / "archive.npz", **arrays)
-    told = client_of(run.folder).get("/api/runs/0/archive").json()
+    make_centroid_run(tmp_path / "run")
+    told = client_of(tmp_path / "run").get("/api/runs/0/archive").json()
     assert "dims" not in told
-    assert (told["cells"], len(told["centroids"])) == (1024, 1024)
+    assert (told["cells"], len(told["centroids"])) == (48, 48)
 
 
 # --- episodes --------------------------------------------------------------------------------------------------------

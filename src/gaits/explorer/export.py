@@ -7,13 +7,15 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from gaits.cells import parse_cell
 from gaits.damage import Damage
 from gaits.explorer.assets import MODULES, read_asset
-from gaits.explorer.files import NotNow, NotThere
+from gaits.explorer.files import NotNow
 from gaits.explorer.players import Players, describe_robot
 from gaits.explorer.records import Record
 from gaits.runs.files import write_whole
@@ -112,23 +114,8 @@ def _choose(record: Record, archive: dict[str, Any], words: Sequence[str]) -> li
     if not words:
         return spread_out(archive, DEFAULT_CELLS)
     filled = set(archive["cell"])
-    chosen = list(dict.fromkeys(parse_cell(archive, word) for word in words))
+    chosen = dict.fromkeys(parse_cell(SimpleNamespace(**archive), word) for word in words)
     return [cell for cell in chosen if cell in filled]
-
-
-def parse_cell(archive: dict[str, Any], word: str) -> int:
-    """A cell given by its place in the grid ("3,12") or by its number."""
-    dims = archive.get("dims", [])
-    try:
-        numbers = [int(part) for part in word.split(",")]
-        if len(numbers) == 1 and 0 <= numbers[0] < archive["cells"]:
-            return numbers[0]
-        return int(np.ravel_multi_index(numbers, dims))
-    except (ValueError, TypeError):
-        shape = f" or {len(dims)} numbers such as {','.join(str(n // 2) for n in dims)}" if len(dims) > 1 else ""
-        raise NotThere(
-            f"There is no cell {word!r}: give a number from 0 to {archive['cells'] - 1}{shape}, without spaces."
-        ) from None
 
 
 def spread_out(archive: dict[str, Any], n: int) -> list[int]:

@@ -40,7 +40,7 @@ class Explorer {
     const id = this.runs[asked.get("run")] ? Number(asked.get("run")) : 0;
     const cell = asked.has("cell") ? Number(asked.get("cell")) : null;
     if (id !== this.id) await this.choose(id, cell);
-    else if (this.archive.cell.includes(cell)) await this.play(cell);
+    else if (this.archive?.cell.includes(cell)) await this.play(cell);
   }
 
   named(runs) {
@@ -74,8 +74,9 @@ class Explorer {
   async showArchive(cell) {
     const id = this.id;
     this.setTitle(null);
-    const archive = await this.archiveOf(id);
-    if (id !== this.id) return;
+    $("note").textContent = "";
+    const archive = await this.archiveOf(id).catch((error) => this.noArchive(id, error));
+    if (id !== this.id || !archive) return;
     Object.assign(this, { archive, log: null, iteration: null });
     this.map.show(archive);
     $("colour").hidden = !archive.robustness;
@@ -85,6 +86,14 @@ class Explorer {
     const best = this.bestPlayable();
     const chosen = archive.cell.includes(cell) ? cell : best;
     if (chosen !== null && !this.run.unplayable) await this.play(chosen, false, false);
+  }
+
+  /** A run that has just begun has no archive yet. */
+  noArchive(id, error) {
+    if (id !== this.id) return;
+    this.archive = null;
+    this.map.clear();
+    $("note").textContent = error.message;
   }
 
   /** The best elite that can be played: all of them, but those that an exported file does not have. */
@@ -222,6 +231,7 @@ class Explorer {
   }
 
   async goTo(iteration) {
+    if (!this.archive) return;
     const last = Number($("iteration").max);
     $("iteration").value = iteration;
     try {
@@ -275,7 +285,7 @@ class Explorer {
       button.addEventListener("click", () => {
         this.colour = button.dataset.colour;
         this.resetSlider();
-        this.paint();
+        if (this.archive) this.paint();
       });
     }
     $("iteration").addEventListener("input", (event) => {
@@ -334,6 +344,7 @@ class Explorer {
 
   async freshen() {
     const id = this.id;
+    if (!this.archive) return this.showArchive(null);
     const archive = await this.archiveOf(id).catch(() => null);
     if (!archive || id !== this.id) return;
     Object.assign(this, { archive, log: null });

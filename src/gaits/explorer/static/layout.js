@@ -3,7 +3,7 @@
 // Grids are nested as in the figures: even measures along x, odd ones along y, earlier ones outside. An archive of
 // centroids shows at every point the nearest one.
 
-const RASTER = 240;
+const RASTER = 320;
 const MAX_COLUMNS = 4096;
 
 /** { width, height, labels, spots, lines, axes }: labels are cell numbers row by row from the bottom, spots [x, y] in 0..1. */

@@ -47,6 +47,12 @@ export class MapView {
     [this.cursor, this.hovered] = [null, null];
   }
 
+  /** Show nothing: the archive is not there. */
+  clear() {
+    Object.assign(this, { layout: null, values: null });
+    sharpen(this.canvas).clearRect(0, 0, this.canvas.clientWidth, this.canvas.clientHeight);
+  }
+
   /** Fill the cells: values (cells,) with NaN where a cell is empty. */
   paint(values, scale) {
     Object.assign(this, { values, scale, picture: null });
@@ -134,6 +140,7 @@ export class MapView {
   }
 
   key(event) {
+    if (!this.values) return;
     const directions = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
     if (event.key in directions) this.move(this.step(...directions[event.key]));
     else if (event.key === "Home") this.move(this.best);

@@ -4,7 +4,7 @@ import { clamp, onTheme, percent, sharpen, themed } from "./dom.js";
 
 const ROW = 15;
 const FONT = "11px system-ui, sans-serif";
-const SHARE = 40; // pixels for the percentage after a label
+const SHARE = 48; // pixels for the percentage after a label
 
 export class Timeline {
   /** `onscrub(step)` when somebody points at a moment. */
