@@ -10,9 +10,11 @@ import time
 
 import pytest
 import uvicorn
+from explorer.small_runs import HOPPER as HOPPER_TASK
 from explorer.small_runs import make_centroid_run, make_small_runs
 from playwright.sync_api import sync_playwright
 
+import gaits
 from gaits.explorer.export import export
 from gaits.explorer.records import make_records
 from gaits.explorer.serve import listen
@@ -351,6 +353,23 @@ def test_a_run_that_has_just_begun(open_page, records, tmp_path):
         assert page.locator("#history").is_hidden()
         assert [text for text in open_page.said if "503" not in text] == []
         open_page.said.clear()
+        page.close()
+
+
+def test_a_run_that_goes_on(open_page, tmp_path):
+    """What is new comes to the page by itself, here when somebody comes back to it."""
+    run = gaits.train(
+        HOPPER_TASK, "map_elites", evaluations=40, batch_size=20, out=tmp_path / "run", callback=lambda *_: True
+    )
+    with serving(make_records([run])) as address:
+        page = open_page(address)
+        before = page.locator("#map-title").inner_text()
+        gaits.resume(run.folder)
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        n = len(run.archive)
+        until(lambda: page.locator("#map-title").inner_text() == f"QD Hopper: {n} of 64 cells")
+        assert page.locator("#map-title").inner_text() != before
+        assert page.locator("#curves .scale span").nth(1).inner_text() == "40"
         page.close()
 
 

@@ -17,6 +17,8 @@ MODULES = (
     "lane.js",
     "stage.js",
     "curves.js",
+    "past.js",
+    "legend.js",
     "damage.js",
     "runs.js",
     "app.js",

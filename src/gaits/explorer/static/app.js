@@ -1,17 +1,18 @@
 // The explorer: puts map, stage, curves and panels together, and keeps them about the same run.
 
 import { makeScale } from "./colors.js";
-import { drawCurves, markEvaluations } from "./curves.js";
+import { drawCurves } from "./curves.js";
 import { DamagePanel } from "./damage.js";
-import { $, el, initTheme, number, onTheme, percent, sharpen } from "./dom.js";
+import { $, initTheme, number, onTheme } from "./dom.js";
 import { positionOf } from "./layout.js";
+import { drawLegend, showTip } from "./legend.js";
 import { MapView } from "./map.js";
+import { Past } from "./past.js";
 import { RunStrip, showDetails, valuesOf } from "./runs.js";
 import { makeSource } from "./source.js";
 import { Stage } from "./stage.js";
 
 const POLL = 5000; // milliseconds between looks at runs that are still going on
-const GROWTH = 5; // seconds in which an archive grows before one's eyes
 
 class Explorer {
   async start() {
@@ -26,12 +27,22 @@ class Explorer {
       naming: (run, cell) => this.nameLane(run, cell),
       onlanes: () => this.mark(),
     });
+    this.past = new Past(this.source, {
+      onmove: () => this.archive && this.paint(),
+      onproblem: (error) => this.complain(error),
+    });
     this.wire();
     this.runs = this.named(await this.source.runs());
-    this.strip = new RunStrip(this.runs, { onchoose: (id) => this.choose(id), archiveOf: (id) => this.archiveOf(id), rangeOf: (id) => this.range(id) });
+    this.strip = new RunStrip(this.runs, {
+      onchoose: (id) => this.choose(id),
+      archiveOf: (id) => this.archiveOf(id),
+      rangeOf: (id) => this.range(id),
+    });
     window.addEventListener("hashchange", () => this.follow());
     await this.follow();
-    if (this.source.live) setInterval(() => this.look(), POLL);
+    if (!this.source.live) return;
+    setInterval(() => this.look(), POLL);
+    document.addEventListener("visibilitychange", () => this.look());
   }
 
   /** Show what the address names: #run=1&cell=23. */
@@ -52,7 +63,10 @@ class Explorer {
   }
 
   archiveOf(id) {
-    if (!this.archives.has(id)) this.archives.set(id, this.source.archive(id).catch((error) => (this.archives.delete(id), Promise.reject(error))));
+    if (!this.archives.has(id)) {
+      this.archives.set(id, this.source.archive(id));
+      this.archives.get(id).catch(() => this.archives.delete(id));
+    }
     return this.archives.get(id);
   }
 
@@ -60,7 +74,8 @@ class Explorer {
 
   /** Look at a run, and play one of its cells: the best, unless another is asked for. */
   async choose(id, cell = null) {
-    this.id = id;
+    Object.assign(this, { id, archive: null });
+    this.map.clear();
     this.strip.choose(id);
     const run = this.run;
     document.title = `${run.algorithm} on ${run.task_title} · gaits`;
@@ -77,11 +92,11 @@ class Explorer {
     $("note").textContent = "";
     const archive = await this.archiveOf(id).catch((error) => this.noArchive(id, error));
     if (id !== this.id || !archive) return;
-    Object.assign(this, { archive, log: null, iteration: null });
+    this.archive = archive;
+    this.past.open(id);
     this.map.show(archive);
     $("colour").hidden = !archive.robustness;
     if (!archive.robustness) this.colour = "objective";
-    this.resetSlider();
     this.paint();
     const best = this.bestPlayable();
     const chosen = archive.cell.includes(cell) ? cell : best;
@@ -90,10 +105,7 @@ class Explorer {
 
   /** A run that has just begun has no archive yet. */
   noArchive(id, error) {
-    if (id !== this.id) return;
-    this.archive = null;
-    this.map.clear();
-    $("note").textContent = error.message;
+    if (id === this.id) $("note").textContent = error.message;
   }
 
   /** The best elite that can be played: all of them, but those that an exported file does not have. */
@@ -112,9 +124,8 @@ class Explorer {
     const same = this.runs.filter((run) => run.task === this.run.task);
     const series = await Promise.all(same.map(async (run) => ({ run, metrics: await this.source.metrics(run.id) })));
     if (id !== this.id) return;
-    this.metrics = series.find(({ run }) => run.id === id).metrics;
     drawCurves(series, id);
-    this.resetSlider();
+    this.past.open(id, series.find(({ run }) => run.id === id).metrics);
   }
 
   async showRobot() {
@@ -127,45 +138,39 @@ class Explorer {
   /** Objectives of all runs of this task have the same colours. */
   range(id) {
     const task = this.runs[id].task;
-    const ends = this.runs.filter((run) => run.task === task && run.numbers.objective_max !== null).map((run) => run.numbers);
+    const numbers = this.runs.filter((run) => run.task === task).map((run) => run.numbers);
+    const ends = numbers.filter((one) => one.objective_max !== null);
     return [Math.min(...ends.map((one) => one.objective_min)), Math.max(...ends.map((one) => one.objective_max))];
   }
 
   paint() {
     const { archive, colour } = this;
-    const past = this.iteration !== null;
-    this.values = past ? this.valuesAt(this.iteration) : valuesOf(archive, colour);
+    const past = this.past.iteration !== null;
+    this.values = past ? this.past.values(archive.cells) : valuesOf(archive, colour);
     const shown = past ? "objective" : colour;
     const ends = shown === "robustness" ? reach(archive.robustness) : this.range(this.id);
     this.scale = makeScale(shown, ...(ends.every(Number.isFinite) ? ends : [0, 1]));
     for (const button of $("colour").children) button.setAttribute("aria-pressed", button.dataset.colour === shown);
-    this.map.paint(this.values, this.scale);
+    this.map.paint(this.values, this.scale, past ? this.values : valuesOf(archive));
     this.mark();
-    this.drawLegend();
+    this.legend();
     this.setTitle(this.values.reduce((n, value) => n + !Number.isNaN(value), 0));
   }
 
   setTitle(filled) {
     const { task_title: title } = this.run;
-    $("map-title").textContent = filled === null ? title : `${title}: ${number(filled, 0)} of ${number(this.archive.cells, 0)} cells`;
-    $("map").setAttribute("aria-label", `The archive of ${this.run.short} on ${title}. Arrows go from elite to elite, Enter plays.`);
+    const share = filled === null ? "" : `: ${number(filled, 0)} of ${number(this.archive.cells, 0)} cells`;
+    $("map-title").textContent = title + share;
+    $("map").setAttribute("aria-label", `Archive of ${this.run.short} on ${title}. Arrows go to other elites, Enter plays.`);
+  }
+
+  legend() {
+    if (this.scale) drawLegend(this.past.iteration === null ? this.colour : "objective", this.scale);
   }
 
   mark() {
     const lanes = this.stage?.lanes.filter((lane) => lane.run.id === this.id) ?? [];
     this.map.mark(lanes.map(({ cell, color }) => ({ cell, color })), this.source.playable(this.id));
-  }
-
-  drawLegend() {
-    const context = sharpen($("legend"));
-    const { clientWidth: width, clientHeight: height } = $("legend");
-    for (let x = 0; x < width; x++) {
-      context.fillStyle = `rgb(${this.scale.color(this.scale.low + ((this.scale.high - this.scale.low) * (x + 0.5)) / width)})`;
-      context.fillRect(x, 0, 1, height);
-    }
-    $("legend-name").textContent = this.iteration === null ? this.colour : "objective";
-    $("legend-low").textContent = number(this.scale.low, 0);
-    $("legend-high").textContent = number(this.scale.high, 0);
   }
 
   // --- cells ------------------------------------------------------------------------------------------------------
@@ -175,8 +180,9 @@ class Explorer {
     if (run.unplayable) return;
     this.map.cursor = cell;
     history.replaceState(null, "", `#run=${run.id}&cell=${cell}`);
-    if (byHand && $("stage").getBoundingClientRect().top > innerHeight - 200) $("stage").scrollIntoView({ behavior: "smooth" });
-    const gone = this.iteration !== null && !this.stillThere(cell);
+    const below = $("stage").getBoundingClientRect().top > innerHeight - 200;
+    if (byHand && below) $("stage").scrollIntoView({ behavior: "smooth" });
+    const gone = this.past.iteration !== null && !this.stillThere(cell);
     $("note").textContent = gone ? "The policy that had this cell then is not kept; this is the one that has it now." : "";
     await this.stage.show(run, cell, add);
   }
@@ -192,90 +198,27 @@ class Explorer {
 
   /** Say what a cell holds: beside the pointer, and to people who listen. */
   tell(cell) {
-    const tip = $("tip");
-    tip.hidden = cell === null;
+    $("tip").hidden = cell === null;
     if (cell === null) return;
-    const facts = this.facts(cell);
-    tip.replaceChildren(el("strong", {}, `Cell ${this.nameCell(cell)}`), ...facts.map(([k, v]) => el("span", {}, `${k} ${v}`)));
-    const [x, y] = this.map.layout.flat && !Number.isNaN(this.values[cell]) ? this.map.dot(cell) : this.map.spot(cell);
-    const frame = $("map").clientWidth;
-    tip.style.left = `${Math.min(Math.max(x, tip.offsetWidth / 2), frame - tip.offsetWidth / 2)}px`;
-    tip.style.top = `${y}px`;
-    tip.classList.toggle("below", y < tip.offsetHeight + 20);
-    if (document.activeElement === $("map")) $("told").textContent = `Cell ${this.nameCell(cell)}: ${facts.map((fact) => fact.join(" ")).join(", ")}`;
+    const onDot = this.map.layout.flat && !Number.isNaN(this.values[cell]);
+    showTip(`Cell ${this.nameCell(cell)}`, this.facts(cell), onDot ? this.map.dot(cell) : this.map.spot(cell));
   }
 
   facts(cell) {
-    const value = this.values[cell];
-    if (Number.isNaN(value)) return [["", "empty"]];
-    if (this.iteration !== null) return [["objective", number(value)], ["", this.stillThere(cell) ? "still the elite" : "replaced later"]];
+    if (!this.map.has(cell)) return [["empty"]];
+    if (this.past.iteration !== null) {
+      return [["objective", number(this.values[cell])], [this.stillThere(cell) ? "still the elite" : "replaced later"]];
+    }
     const row = this.archive.cell.indexOf(cell);
     const { objective, robustness, measures, measure_names: names } = this.archive;
     const measured = measures[row].map((m, i) => [names[i], number(m, 2)]);
-    return [["objective", number(objective[row])], ...(robustness ? [["robustness", number(robustness[row])]] : []), ...measured];
+    const robust = robustness ? [["robustness", number(robustness[row])]] : [];
+    return [["objective", number(objective[row])], ...robust, ...measured];
   }
 
   stillThere(cell) {
     const row = this.archive.cell.indexOf(cell);
     return row >= 0 && Math.fround(this.archive.objective[row]) === this.values[cell];
-  }
-
-  // --- history ----------------------------------------------------------------------------------------------------
-
-  resetSlider() {
-    const last = this.metrics?.iteration.at(-1) ?? 0;
-    $("history").hidden = last < 1;
-    Object.assign($("iteration"), { max: last, value: last });
-    this.iteration = null;
-    this.sayMoment();
-  }
-
-  async goTo(iteration) {
-    if (!this.archive) return;
-    const last = Number($("iteration").max);
-    $("iteration").value = iteration;
-    try {
-      this.log ??= await this.source.history(this.id);
-    } catch (error) {
-      return this.complain(error);
-    }
-    this.iteration = iteration >= last ? null : iteration;
-    this.paint();
-    this.sayMoment();
-  }
-
-  sayMoment() {
-    const { iteration, metrics } = this;
-    if (iteration === null || !metrics) {
-      $("moment").textContent = "now";
-      return markEvaluations(null);
-    }
-    const i = metrics.iteration.findLastIndex((one) => one <= iteration);
-    const evaluations = i < 0 ? 0 : metrics.evaluations[i] * (iteration / metrics.iteration[i]);
-    $("moment").textContent = `${number(evaluations, 0)} evaluations`;
-    markEvaluations(evaluations);
-  }
-
-  /** The archive as it was: every accepted insertion so far, the last one of a cell on top. */
-  valuesAt(iteration) {
-    const values = new Float32Array(this.archive.cells).fill(NaN);
-    const { iteration: when, cell, objective } = this.log;
-    for (let i = 0; i < when.length && when[i] <= iteration; i++) values[cell[i]] = objective[i];
-    return values;
-  }
-
-  async grow() {
-    const last = Number($("iteration").max);
-    const turn = (this.growing = {});
-    const began = performance.now();
-    await this.goTo(0);
-    const next = async () => {
-      const share = (performance.now() - began) / 1000 / GROWTH;
-      if (this.growing !== turn) return;
-      await this.goTo(Math.min(Math.round(share * last), last));
-      if (share < 1) requestAnimationFrame(next);
-    };
-    requestAnimationFrame(next);
   }
 
   // --- the rest ---------------------------------------------------------------------------------------------------
@@ -284,25 +227,21 @@ class Explorer {
     for (const button of $("colour").children) {
       button.addEventListener("click", () => {
         this.colour = button.dataset.colour;
-        this.resetSlider();
+        this.past.open(this.id);
         if (this.archive) this.paint();
       });
     }
-    $("iteration").addEventListener("input", (event) => {
-      this.growing = null;
-      this.goTo(Number(event.target.value));
-    });
-    $("grow").addEventListener("click", () => this.grow());
     $("pin-current").addEventListener("click", () => this.stage.pinCurrent());
     $("show-help").addEventListener("click", () => $("help").showModal());
     if (!this.source.live) {
-      $("damage-note").textContent = "This is a saved page. Damage, other seeds and other cells need the live explorer: gaits explore RUN";
+      const needs = "Damage, other seeds and other cells need the live explorer: gaits explore RUN";
+      $("damage-note").textContent = `This is a saved page. ${needs}`;
       $("damage-panel").hidden = true;
       $("map-help").textContent = "Click a cell with a frame to watch its policy; Shift-click to add it beside the others.";
     }
     document.addEventListener("keydown", (event) => this.key(event));
-    new ResizeObserver(() => this.scale && this.drawLegend()).observe($("legend"));
-    onTheme(() => this.scale && this.drawLegend());
+    new ResizeObserver(() => this.legend()).observe($("legend"));
+    onTheme(() => this.legend());
   }
 
   key(event) {
@@ -328,16 +267,17 @@ class Explorer {
 
   /** Runs that are still going on: show what is new. */
   async look() {
-    if (document.hidden || !this.runs.some((run) => run.done < run.evaluations)) return;
+    if (document.hidden || this.settled) return;
     const before = this.runs;
     this.runs = this.named(await this.source.runs().catch(() => before));
     const changed = this.runs.filter((run, i) => run.version !== before[i].version);
+    this.settled = !changed.length && this.runs.every((run) => run.done >= run.evaluations); // the archive comes last
     for (const run of changed) {
       this.archives.delete(run.id);
       this.strip.update(run);
       this.strip.refresh(run.id);
     }
-    if (!changed.some((run) => run.task === this.run.task) || this.iteration !== null) return;
+    if (!changed.some((run) => run.task === this.run.task) || this.past.iteration !== null) return;
     await this.showCurves().catch(() => null);
     if (changed.some((run) => run.id === this.id)) await this.freshen();
   }
@@ -347,7 +287,8 @@ class Explorer {
     if (!this.archive) return this.showArchive(null);
     const archive = await this.archiveOf(id).catch(() => null);
     if (!archive || id !== this.id) return;
-    Object.assign(this, { archive, log: null });
+    this.archive = archive;
+    this.past.forget();
     this.paint();
   }
 

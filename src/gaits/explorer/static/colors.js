@@ -6,10 +6,14 @@ const SEQUENTIAL = [
   "#440154", "#481f70", "#443983", "#3b528b", "#31688e", "#287c8e", "#21918c",
   "#20a486", "#35b779", "#5ec962", "#90d743", "#c8e020", "#fde725",
 ].map(rgb);
-const DIVERGING = ["#9c1f2e", "#d4553f", "#f0924f", "#f9cf7a", "#faf0a8", "#c3e3c4", "#7dbbcf", "#4584b8", "#2b4a94"].map(rgb);
+const DIVERGING = [
+  "#9c1f2e", "#d4553f", "#f0924f", "#f9cf7a", "#faf0a8", "#c3e3c4", "#7dbbcf", "#4584b8", "#2b4a94",
+].map(rgb);
 
 /** Curves, cards and pinned robots keep apart by these; the contact colour is not among them. */
-const RUN_COLORS = ["#e0901a", "#6678e8", "#d8557d", "#8d9a2e", "#a365cf", "#b3754a", "#4c9be0", "#c94f4f", "#7c8794", "#5aa469"];
+const RUN_COLORS = [
+  "#e0901a", "#6678e8", "#d8557d", "#8d9a2e", "#a365cf", "#b3754a", "#4c9be0", "#c94f4f", "#7c8794", "#5aa469",
+];
 const LANE_COLORS = ["#e89b1f", "#7484f0", "#e05f88", "#9aa838", "#ab70da", "#c0835a"];
 
 export const runColor = (id) => RUN_COLORS[id % RUN_COLORS.length];

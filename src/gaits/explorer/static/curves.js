@@ -34,8 +34,10 @@ function drawChart(chart, series, current, last) {
   const [low, high] = [Math.min(0, ...values), Math.max(1e-9, ...values)];
   const height = (value) => (value - low) / (high - low);
   const path = ({ metrics }) => {
-    const points = metrics.evaluations.map((x, i) => [x / last, metrics[chart.name][i]]).filter(([, value]) => value !== null);
-    return points.map(([u, value], i) => `${i ? "L" : "M"}${place(u, height(value)).map((c) => c.toFixed(1)).join(" ")}`).join("");
+    const values = metrics[chart.name];
+    const known = metrics.evaluations.map((x, i) => [x / last, values[i]]).filter(([, value]) => value !== null);
+    const points = known.map(([u, value]) => place(u, height(value)).map((c) => c.toFixed(1)).join(" "));
+    return points.length ? `M${points.join("L")}` : "";
   };
   const base = place(0, height(0))[1];
   const lines = series.map((one) => {
@@ -45,9 +47,10 @@ function drawChart(chart, series, current, last) {
   });
   const moment = svg("line", { class: "moment off", y1: 0, y2: SIZE.height, "data-last": last });
   const told = summary(chart, series, current);
+  const viewBox = `0 0 ${SIZE.width} ${SIZE.height}`;
   const picture = svg(
     "svg",
-    { viewBox: `0 0 ${SIZE.width} ${SIZE.height}`, preserveAspectRatio: "none", role: "img", "aria-label": `${chart.title}: ${told}` },
+    { viewBox, preserveAspectRatio: "none", role: "img", "aria-label": `${chart.title} ${told}` },
     svg("line", { class: "axis", x1: 0, x2: SIZE.width, y1: base, y2: base }),
     ...lines,
     moment,

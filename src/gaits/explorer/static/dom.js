@@ -35,7 +35,7 @@ export function number(value, digits) {
   return /^-[0.]+$/.test(text) ? text.slice(1) : text; // no minus zero
 }
 
-export const percent = (value, digits = 0) => (value === null || value === undefined ? "–" : `${number(100 * value, digits)} %`);
+export const percent = (value, digits = 0) => (Number.isFinite(value) ? `${number(100 * value, digits)} %` : "–");
 
 export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 

@@ -40,7 +40,7 @@ export class Lane {
     this.pinned = pinned;
     this.pin.textContent = pinned ? "Pinned" : "Pin";
     this.pin.setAttribute("aria-pressed", pinned);
-    this.pin.title = pinned ? "The next cell would replace this one again" : "Keep it here, and show the next cell beside it";
+    this.pin.title = pinned ? "Let the next cell take this place again" : "Keep it here, and show the next cell beside it";
   }
 
   /** Drag turns the camera, a double click turns it back. */
@@ -90,7 +90,8 @@ export class Lane {
     const { episode, robot } = this;
     const seconds = episode.length * episode.seconds_per_step;
     const distance = episode.root[3 * episode.length] - episode.root[0];
-    const ended = { time: `${number(seconds, 1)} s`, fell: `fell after ${number(seconds, 1)} s`, broke: "physics broke down" };
+    const lasted = `${number(seconds, 1)} s`;
+    const ended = { time: lasted, fell: `fell after ${lasted}`, broke: `physics broke down after ${lasted}` };
     const same = episode.objective === episode.recorded.objective;
     const beside = (value) => (same ? "" : ` (${value})`);
     const facts = [
@@ -103,8 +104,8 @@ export class Lane {
         .filter((foot) => foot.measured)
         .map((foot, i) => [foot.label, percent(episode.measures[i]) + beside(percent(episode.recorded.measures[i]))]),
     ];
-    const made = facts.map(([name, value, kind]) => el("div", { className: kind ?? "" }, el("dt", {}, name), el("dd", {}, value)));
-    this.numbers.replaceChildren(...made);
+    const fact = ([name, value, kind = ""]) => el("div", { className: kind }, el("dt", {}, name), el("dd", {}, value));
+    this.numbers.replaceChildren(...facts.map(fact));
   }
 
   /** Draw the moment after so many steps; nothing is done if it is on the screen already. */

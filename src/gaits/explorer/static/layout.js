@@ -6,7 +6,7 @@
 const RASTER = 320;
 const MAX_COLUMNS = 4096;
 
-/** { width, height, labels, spots, lines, axes }: labels are cell numbers row by row from the bottom, spots [x, y] in 0..1. */
+/** { width, height, labels, spots, lines, axes, ... }: labels are cell numbers, bottom row first; spots [x, y] in 0..1. */
 export function makeLayout(archive) {
   const layout = archive.dims ? gridLayout(archive) : centroidLayout(archive);
   return { ...layout, flat: (archive.dims ?? archive.ranges).length === 1, cells: archive.cells };

@@ -50,13 +50,19 @@ export class MapView {
   /** Show nothing: the archive is not there. */
   clear() {
     Object.assign(this, { layout: null, values: null });
+    this.hover(null);
     sharpen(this.canvas).clearRect(0, 0, this.canvas.clientWidth, this.canvas.clientHeight);
   }
 
-  /** Fill the cells: values (cells,) with NaN where a cell is empty. */
-  paint(values, scale) {
-    Object.assign(this, { values, scale, picture: null });
+  /** Fill the cells: values (cells,), NaN where there is none; `known` (cells,) is NaN only where a cell is empty. */
+  paint(values, scale, known = values) {
+    Object.assign(this, { values, scale, known, picture: null });
     this.draw();
+  }
+
+  /** Whether a cell has an elite. */
+  has(cell) {
+    return !Number.isNaN(this.known[cell]);
   }
 
   mark(marks, rings = null) {
@@ -107,7 +113,8 @@ export class MapView {
     const [u, v] = [(x - area.left) / area.width, 1 - (y - area.top) / area.height];
     if (u < 0 || u >= 1 || v < 0) return null;
     if (v >= 1) return this.layout.flat ? this.nearestDot(x, y, area) : null;
-    const cell = this.layout.labels[Math.floor(v * this.layout.height) * this.layout.width + Math.floor(u * this.layout.width)];
+    const { labels, width, height } = this.layout;
+    const cell = labels[Math.floor(v * height) * width + Math.floor(u * width)];
     if (!this.layout.flat || !Number.isNaN(this.values[cell])) return cell;
     return this.nearestDot(x, null, area); // cells of a strip can be narrower than a pixel
   }
@@ -133,7 +140,7 @@ export class MapView {
   }
 
   choose(cell, add) {
-    if (cell === null || Number.isNaN(this.values[cell])) return;
+    if (cell === null || !this.has(cell)) return;
     this.cursor = cell;
     this.onpick(cell, add);
     this.draw();
@@ -171,7 +178,7 @@ export class MapView {
     const { spots, width, height } = this.layout;
     let [least, found] = [Infinity, this.cursor];
     for (let cell = 0; cell < this.values.length; cell++) {
-      if (Number.isNaN(this.values[cell]) || cell === this.cursor) continue;
+      if (!this.has(cell) || cell === this.cursor) continue;
       const x = (spots[2 * cell] - spots[2 * this.cursor]) * width;
       const y = (spots[2 * cell + 1] - spots[2 * this.cursor + 1]) * height;
       const ahead = x * dx + y * dy;
@@ -183,7 +190,7 @@ export class MapView {
 
   stepAlong(steps) {
     const { spots } = this.layout;
-    const filled = [...this.values.keys()].filter((cell) => !Number.isNaN(this.values[cell]));
+    const filled = [...this.values.keys()].filter((cell) => this.has(cell));
     filled.sort((a, b) => spots[2 * a] - spots[2 * b]);
     return filled[clamp(filled.indexOf(this.cursor) + steps, 0, filled.length - 1)];
   }
@@ -226,7 +233,10 @@ export class MapView {
     context.fillText(label(x), area.left + area.width / 2, bottom + 32, area.width);
     if (!y) return;
     context.textAlign = "right";
-    for (const { at, text } of y.ticks) context.fillText(text, area.left - 6, bottom - at * area.height + (at === 1 ? 9 : at ? 4 : 0));
+    for (const { at, text } of y.ticks) {
+      const inward = at === 1 ? 9 : at === 0 ? 0 : 4;
+      context.fillText(text, area.left - 6, bottom - at * area.height + inward);
+    }
     context.save();
     context.translate(11, area.top + area.height / 2);
     context.rotate(-Math.PI / 2);
@@ -261,7 +271,8 @@ export class MapView {
     for (const cell of this.rings ?? []) this.outline(context, area, cell, themed("ink"), 1.5, 0.55);
     for (const { cell, color } of this.marks) this.outline(context, area, cell, color, 3, 1);
     if (this.hovered !== null) this.outline(context, area, this.hovered, themed("ink"), 2, 0.8);
-    if (this.cursor !== null && document.activeElement === this.canvas) this.outline(context, area, this.cursor, themed("focus"), 3, 1);
+    const focused = this.cursor !== null && document.activeElement === this.canvas;
+    if (focused) this.outline(context, area, this.cursor, themed("focus"), 3, 1);
   }
 
   /** A frame around a cell, pale inside so that it shows on every colour; on a strip also around its dot. */

@@ -18,8 +18,7 @@ export class Motion {
     this.length = episode.length;
     this.path = smooth(episode.root, FOLLOW);
     this.hidden = [];
-    this.at(0);
-    this.hidden = hiddenEnds(robot.capsules, this.points);
+    this.hidden = hiddenEnds(robot.capsules, this.at(0));
     this.extent = this.measure(robot);
   }
 
@@ -60,7 +59,7 @@ export class Motion {
   }
 }
 
-/** Ends of capsules that are deep inside a ball, and what share of the capsule to leave out: it would be drawn over the ball. */
+/** Ends of capsules that are deep inside a ball, with the share to leave out: it would be drawn over the ball. */
 function hiddenEnds(capsules, points) {
   const point = (k) => points.subarray(k, k + 3);
   const distance = (p, q) => Math.hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]);
@@ -71,7 +70,8 @@ function hiddenEnds(capsules, points) {
       for (const [end, other] of [[6 * i, 6 * i + 3], [6 * i + 3, 6 * i]]) {
         const length = distance(point(end), point(other));
         const inside = ball.radius - distance(point(end), point(6 * j));
-        if (i !== j && radius < ball.radius && inside > radius && length > 0) found.push({ end, other, share: Math.min(inside / length, 0.9) });
+        if (i === j || radius >= ball.radius || inside <= radius || length === 0) continue;
+        found.push({ end, other, share: Math.min(inside / length, 0.9) });
       }
     });
   });

@@ -15,7 +15,9 @@ export function valuesOf(archive, name = "objective") {
 export class RunStrip {
   constructor(runs, { onchoose, archiveOf, rangeOf }) {
     Object.assign(this, { onchoose, archiveOf, rangeOf, cards: new Map() });
-    this.watcher = new IntersectionObserver((seen) => seen.filter((one) => one.isIntersecting).forEach((one) => this.fill(one.target)));
+    this.watcher = new IntersectionObserver((seen) => {
+      for (const { isIntersecting, target } of seen) if (isIntersecting) this.fill(target);
+    });
     $("runs").replaceChildren(...runs.map((run) => this.card(run)));
     $("runs").hidden = runs.length < 2;
     onTheme(() => this.refresh());
@@ -26,12 +28,10 @@ export class RunStrip {
     dot.style.background = runColor(run.id);
     const thumbnail = el("canvas", { className: "thumbnail", width: 1, height: 1, "aria-hidden": "true" });
     const numbers = el("span", { className: "muted" });
-    const card = el(
-      "button",
-      { type: "button", className: "run", onclick: () => this.onchoose(run.id) },
-      thumbnail,
-      el("span", { className: "names" }, el("strong", {}, dot, run.algorithm), el("span", {}, `${run.task_title}, seed ${run.seed}`), numbers),
-    );
+    const title = el("strong", {}, dot, run.algorithm);
+    const names = el("span", { className: "names" }, title, el("span", {}, `${run.task_title}, seed ${run.seed}`), numbers);
+    const go = () => this.onchoose(run.id);
+    const card = el("button", { type: "button", className: "run", onclick: go }, thumbnail, names);
     card.title = run.name;
     card.dataset.run = run.id;
     this.cards.set(run.id, { card, thumbnail, numbers });

@@ -38,7 +38,7 @@ function drawTiles(context, camera, [tx, ty]) {
 }
 
 function quad(context, camera, x0, y0, x1, y1) {
-  const corners = [camera.project(x0, y0, 0), camera.project(x1, y0, 0), camera.project(x1, y1, 0), camera.project(x0, y1, 0)];
+  const corners = [[x0, y0], [x1, y0], [x1, y1], [x0, y1]].map(([x, y]) => camera.project(x, y, 0));
   if (corners.some((corner) => corner[2] < NEAR)) return;
   corners.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
   context.closePath();

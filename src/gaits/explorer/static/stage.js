@@ -188,7 +188,9 @@ export class Stage {
     $("scrub").addEventListener("input", (event) => this.scrub(Number(event.target.value)));
     $("speed").addEventListener("change", (event) => this.setSpeed(Number(event.target.value)));
     $("seed").disabled = $("new-seed").disabled = !this.source.live;
-    $("seed").addEventListener("change", ({ target }) => this.setSeed(target.value === "" ? null : Math.round(Number(target.value))));
+    $("seed").addEventListener("change", ({ target: { value } }) => {
+      this.setSeed(value === "" ? null : Math.round(Number(value)));
+    });
     $("new-seed").addEventListener("click", () => this.newSeed());
     $("recorded-seed").addEventListener("click", () => this.setSeed(null));
   }
