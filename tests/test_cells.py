@@ -50,7 +50,7 @@ def test_best():
 def test_an_archive_without_a_grid():
     archive = centroids()
     assert archive.data("solution")[find_cell(archive, "3")] == 8
-    with pytest.raises(ValueError, match="Cell 2 is empty. The nearest filled ones: 1; 3."):
+    with pytest.raises(ValueError, match=r"Cell 2 is empty. The nearest filled ones: 1; 3."):
         find_cell(archive, "2")
     with pytest.raises(ValueError, match="no grid, so a cell is one, or a plain index; got '1,1'"):
         find_cell(archive, "1,1")

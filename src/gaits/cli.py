@@ -392,7 +392,7 @@ def follow(go: Callable[[tuple], Any], folder: Path, task: str, algorithm: str, 
     print(
         f"Done in {duration(seconds)}: {numbers['elites']:.0f} elites, coverage {numbers['coverage']:.1%}, "
         f"QD score {numbers['qd_score']:,.0f}, best {numbers['objective_max']:,.1f}.\n"
-        f"Results are in {folder}. Look at {picture}.\n"
+        f"Results are in {folder}. Look at {picture}, or at the policies:\n  gaits explore {folder}\n"
         f"Make it longer with:\n  gaits resume {folder} --evaluations {2 * evaluations}"
     )
 

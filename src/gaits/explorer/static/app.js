@@ -132,7 +132,7 @@ class Explorer {
     const run = this.run;
     if (run.unplayable || !this.source.live) return;
     const robot = await this.source.robot(run.id);
-    if (run === this.run) this.damage.show(run, robot);
+    if (run.id === this.id) this.damage.show(run, robot);
   }
 
   /** Objectives of all runs of this task have the same colours. */

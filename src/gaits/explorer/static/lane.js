@@ -96,8 +96,8 @@ export class Lane {
     const beside = (value) => (same ? "" : ` (${value})`);
     const facts = [
       [same ? "return, as recorded" : "return", number(episode.objective), "main"],
-      ...(same ? [] : [["in the archive", number(episode.recorded.objective)]]),
       ...(episode.damage ? [["undamaged", number(episode.sound)]] : []),
+      ...(episode.sound === episode.recorded.objective ? [] : [["in the archive", number(episode.recorded.objective)]]),
       ["distance", `${number(distance, 1)} m`],
       ["time", ended[episode.end]],
       ...robot.feet
