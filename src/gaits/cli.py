@@ -407,6 +407,44 @@ def export(
     print("Watch it with:\n  " + shlex.join(["gaits", "video", str(run), "--cell", about["cell"]]))
 
 
+def explore(
+    runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN", help="Folders of runs, or of studies.")],
+    *,
+    host: Annotated[str, arg(help="Address to listen on. The default can be reached from this machine only.")] = "127.0.0.1",
+    port: Annotated[int, arg(help="Port to listen on; default: any free one.")] = 0,
+    browser: Annotated[bool, arg(help="Open the page in the browser, if there is one.")] = True,
+    export: Annotated[
+        Path | None, arg(metavar="FILE", help="Instead, write one HTML file that works without a server.")
+    ] = None,
+    cells: Annotated[
+        tuple[str, ...],
+        arg(help="Cells whose policies the file has, such as 3,12; default: a dozen of the best, well spread."),
+    ] = (),
+) -> None:
+    """Look at archives in the browser: click a cell and watch that policy walk. Needs gaits[explore].
+
+    Example: gaits explore runs/qd_walker-pga_me-seed1
+
+    Example: gaits explore runs/study --export study.html
+    """
+    from gaits.explorer.serve import find_records, serve
+    from gaits.progress import make_counter
+
+    if not runs:
+        raise ValueError("Give at least one run's folder.")
+    if cells and export is None:
+        raise ValueError("--cells are for --export; the page itself can play every cell.")
+    records = find_records(runs)
+    if export is None:
+        serve(records, host, port, browser)
+        return
+    from gaits.explorer.export import export as write
+
+    with make_counter("episodes played") as progress:
+        n = write(records, export, cells, progress)
+    print(f"{export}: {export.stat().st_size / 1e6:.1f} MB, {n} policies to watch. Open it in any browser.")
+
+
 def make_train(settings_type: type) -> Callable[..., None]:
     """The train command for an algorithm with these settings."""
 
@@ -529,7 +567,7 @@ def follow(go: Callable[[tuple], Any], folder: Path, task: str, algorithm: str, 
     print(
         f"Done in {duration(seconds)}: {numbers['elites']:.0f} elites, coverage {numbers['coverage']:.1%}, "
         f"QD score {numbers['qd_score']:,.0f}, best {numbers['objective_max']:,.1f}.\n"
-        f"Results are in {folder}. Look at {picture}.\n"
+        f"Results are in {folder}. Look at {picture}, or at the policies:\n  gaits explore {folder}\n"
         f"Make it longer with:\n  {again(folder)} --evaluations {2 * evaluations}"
     )
 
@@ -550,7 +588,20 @@ def make_app(args: Sequence[str]) -> tyro.extras.SubcommandApp:
         named = [word for word in args[1:] if word in ALGORITHMS]
         settings = ALGORITHMS[named[0]].settings if named else AnySettings
     app = tyro.extras.SubcommandApp()
-    for command in (make_train(settings), resume, study, evaluate, compare, adapt, video, export, tasks, algorithms, bench):
+    for command in (
+        make_train(settings),
+        resume,
+        study,
+        evaluate,
+        compare,
+        explore,
+        adapt,
+        video,
+        export,
+        tasks,
+        algorithms,
+        bench,
+    ):
         app.command(command)
     return app
 

@@ -93,3 +93,9 @@ def episode_seeds(key: int, first: int, n: int) -> np.ndarray:
     """Seeds of evaluations first .. first + n - 1: a function of (key, index) alone, however they are batched."""
     words = np.random.Philox(key=key, counter=first).random_raw(4 * n)  # each count gives four words
     return (words[::4] >> 1).astype(np.int64)
+
+
+def seed_key(seed: int) -> int:
+    """The key of the episodes' seeds in a run with this seed."""
+    low, high = np.random.SeedSequence(seed, spawn_key=(1,)).generate_state(2, np.uint64).tolist()
+    return low | high << 64

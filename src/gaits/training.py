@@ -20,7 +20,7 @@ from gaits.gradients import Diverged
 from gaits.runs import Run, load_run
 from gaits.runs.config import Config, make_config, package_versions
 from gaits.runs.directory import RunDirectory, check_free, locked, new_folder
-from gaits.search import Search
+from gaits.search import Search, seed_key
 from gaits.settings import whole_number
 from gaits.tasks.task import Task
 
@@ -162,7 +162,7 @@ def make_search(
     seed = np.random.SeedSequence(config.seed, spawn_key=(0,))
     algorithm = ALGORITHMS[config.algorithm].make(task, config.make_settings(), seed)
     with make_evaluator(task, workers, scheduler, deadline) as evaluator:
-        yield Search(algorithm, evaluator, _seed_key(config.seed), learner_cores)
+        yield Search(algorithm, evaluator, seed_key(config.seed), learner_cores)
 
 
 def _run(search: Search, directory: RunDirectory, callback: Callback | None, watchers: tuple[Watcher, ...]) -> Run:
@@ -196,11 +196,6 @@ def iterate(search: Search, directory: RunDirectory) -> Iteration:
             f"checkpoint, iteration {directory.saved_iteration}, and the archive it had then. Training it further would "
             "diverge again: start anew with a lower --critic-learning-rate, or another --seed."
         ) from None
-
-
-def _seed_key(seed: int) -> int:
-    low, high = np.random.SeedSequence(seed, spawn_key=(1,)).generate_state(2, np.uint64).tolist()
-    return low | high << 64
 
 
 _stops: list[threading.Event] = []

@@ -328,10 +328,10 @@ def request_body(client, body, state):
 
 
 @compiled
-def read_positions(client, body, state, n):
-    """The first n generalized positions: base position, base quaternion, joints."""
+def read_positions(client, body, state, out):
+    """The first generalized positions: base position, base quaternion, joints."""
     request_body(client, body, state)
-    return carray(_pointer(state.pointers[5]), n, np.float64).copy()
+    copy(carray(_pointer(state.pointers[5]), out.size, np.float64), out)
 
 
 @compiled
@@ -452,22 +452,42 @@ def choose_action(sizes, weights, state, mean, std, noise, t, normalized, buffer
 
 
 @compiled
-def rollout(client, saved, body, state, q0, max_steps, sizes, solution, mean, std, noise, measures, obs, actions, rewards):
+def rollout(
+    client,
+    saved,
+    body,
+    state,
+    q0,
+    max_steps,
+    sizes,
+    solution,
+    mean,
+    std,
+    noise,
+    measures,
+    obs,
+    actions,
+    rewards,
+    positions,
+    contacts,
+):
     """Play one episode. Returns (objective, length, how it ended).
 
-    Fills ``measures``; fills ``obs`` (length + 1 rows), ``actions`` and ``rewards`` if they have room for max_steps.
-    A step whose numbers are not finite is not part of the episode.
+    Fills ``measures``; fills ``obs`` (length + 1 rows), ``actions`` and ``rewards`` if they have room for max_steps, and
+    so ``positions`` (length + 1 rows) and ``contacts``. A step whose numbers are not finite is not part of the episode.
     """
     weights = np.empty_like(solution)
     transpose_weights(sizes, solution, weights)
     buffer = np.empty(2 * sizes.max(), np.float32)
     normalized = np.empty(sizes[0], np.float32)
     action = np.empty(sizes[-1], np.float32)
-    record = rewards.size >= max_steps
+    record, trace = rewards.size >= max_steps, contacts.shape[0] >= max_steps
 
     reset_bullet(client, saved, body, state, q0)
     if record:
         copy(state.obs, obs[0])
+    if trace:
+        read_positions(client, body, state, positions[0])
     touched = np.zeros(body.feet.size)
     objective, length, end = 0.0, 0, TRUNCATED
     while length < max_steps and end == TRUNCATED:
@@ -479,6 +499,9 @@ def rollout(client, saved, body, state, q0, max_steps, sizes, solution, mean, st
             copy(action, actions[length])
             rewards[length] = reward
             copy(state.obs, obs[length + 1])
+        if trace:
+            read_positions(client, body, state, positions[length + 1])
+            copy(state.contact, contacts[length])
         objective += reward
         touched += state.contact
         length += 1

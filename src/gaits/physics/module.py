@@ -104,6 +104,7 @@ class ModuleSimulator:
         obs_std: np.ndarray,
         action_noise: np.ndarray,
         record: bool,
+        trace: world.Trace | None = None,
     ) -> world.Episode:
         weights = np.empty_like(solution)
         kernel.transpose_weights(self.sizes, solution, weights)
@@ -115,6 +116,8 @@ class ModuleSimulator:
 
         self.reset(q0)
         obs[0] = self.state.obs
+        if trace is not None:
+            self._write_positions(trace.positions[0])
         while length < self.task.max_steps and end == kernel.TRUNCATED:
             state = self.state
             kernel.choose_action(
@@ -125,11 +128,17 @@ class ModuleSimulator:
                 break
             if record:
                 actions[length], rewards[length], obs[length + 1] = action, reward, state.obs
+            if trace is not None:
+                self._write_positions(trace.positions[length + 1])
+                trace.contacts[length] = state.contact
             objective += reward
             touched += state.contact
             length += 1
         measures = touched[self.body.measured_feet] / max(length, 1)
         return world.Episode(objective, measures, length, end, *self.recorder.copy(record, length))
+
+    def _write_positions(self, out: np.ndarray) -> None:
+        out[:7], out[self.body.all_q_index] = self.pose()
 
     def pose(self) -> tuple[np.ndarray, np.ndarray]:
         base = np.concatenate(self.p.getBasePositionAndOrientation(self.body.body, **self.here))

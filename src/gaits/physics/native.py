@@ -18,6 +18,7 @@ class NativeSimulator:
         self.task = task
         self.sizes = np.array(task.policy.sizes)
         self.recorder = world.Recorder(task)
+        self.no_trace = world.make_trace(task, 0)
         self._build()
         if not kernel.rollout.signatures:
             with say_if_slow("compiling the physics, once per machine (about 15 seconds)"):
@@ -78,9 +79,10 @@ class NativeSimulator:
         obs_std: np.ndarray,
         action_noise: np.ndarray,
         record: bool,
+        trace: world.Trace | None = None,
     ) -> world.Episode:
         measures = np.zeros(self.body.measured_feet.size)
-        arrays = self.recorder.arrays(record)
+        arrays: tuple[np.ndarray, ...] = (*self.recorder.arrays(record), *(trace or self.no_trace))
         objective, length, end = kernel.rollout(
             *(self.client.handle, self.saved, self.body, self.state),
             *(q0, self.task.max_steps, self.sizes, solution, obs_mean, obs_std, action_noise, measures),
@@ -92,7 +94,8 @@ class NativeSimulator:
 
     def pose(self) -> tuple[np.ndarray, np.ndarray]:
         q_index = self.body.all_q_index
-        positions = kernel.read_positions(self.client.handle, self.body, self.state, q_index.max() + 1)
+        positions = np.empty(q_index.max() + 1)
+        kernel.read_positions(self.client.handle, self.body, self.state, positions)
         return positions[:7], positions[q_index]
 
     def _warm_up(self) -> None:

@@ -46,9 +46,24 @@ class Episode(NamedTuple):
     rewards: np.ndarray  # (length,) float64
 
 
+class Trace(NamedTuple):
+    """Where an episode is written step by step, to be drawn later."""
+
+    positions: np.ndarray  # (max_steps + 1, Q) float64: Bullet's positions: base position, base quaternion, joints
+    contacts: np.ndarray  # (max_steps, feet) float32: whether each foot is on the ground after a step
+
+
+def make_trace(task: Task, steps: int | None = None) -> Trace:
+    """Room for an episode of so many steps; default: the task's longest."""
+    steps = task.max_steps if steps is None else steps
+    n_positions = max(find_layout(task.body).q_index) + 1
+    return Trace(np.zeros((steps + 1, n_positions)), np.zeros((steps, len(task.body.feet)), np.float32))
+
+
 class Simulator(Protocol):
     """A robot that can be reset, stepped, and rolled out."""
 
+    task: Task
     body: kernel.Body
     state: kernel.State
 
@@ -66,8 +81,9 @@ class Simulator(Protocol):
         obs_std: np.ndarray,
         action_noise: np.ndarray,
         record: bool,
+        trace: Trace | None = None,
     ) -> Episode:
-        """One whole episode of a policy."""
+        """One whole episode of a policy; ``trace`` takes the positions and contacts of its steps."""
 
     def pose(self) -> tuple[np.ndarray, np.ndarray]:
         """Base position and quaternion (7,), and the position of every moving joint: enough to draw the robot."""

@@ -1,0 +1,1 @@
+"""The web page: archives as maps; click a cell and watch that policy walk."""

@@ -1,0 +1,37 @@
+"""The page's own files."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+MODULES = (
+    "dom.js",
+    "colors.js",
+    "source.js",
+    "layout.js",
+    "map.js",
+    "camera.js",
+    "scene.js",
+    "robot.js",
+    "timeline.js",
+    "lane.js",
+    "stage.js",
+    "curves.js",
+    "past.js",
+    "legend.js",
+    "damage.js",
+    "runs.js",
+    "app.js",
+)
+"""In an order in which each imports only from earlier ones, so that they can also be joined into one."""
+
+ASSETS = {
+    "index.html": "text/html",
+    "explorer.css": "text/css",
+    "icon.svg": "image/svg+xml",
+    **dict.fromkeys(MODULES, "text/javascript"),
+}
+
+
+def read_asset(name: str) -> str:
+    return resources.files("gaits.explorer").joinpath("static", name).read_text(encoding="utf-8")

@@ -1,0 +1,140 @@
+"""The page as one file, with chosen policies inside: it can be sent, and works when opened from disk."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from gaits.cells import parse_cell
+from gaits.damage import Damage
+from gaits.explorer.assets import MODULES, read_asset
+from gaits.explorer.files import NotNow
+from gaits.explorer.players import Players, describe_robot
+from gaits.explorer.records import Record
+from gaits.runs.files import write_whole
+
+DEFAULT_CELLS = 12
+
+
+def export(
+    records: list[Record],
+    path: Path,
+    cells: Sequence[str] = (),
+    progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Write the page with these runs, and return how many policies can be watched in it.
+
+    Args:
+        cells: Such as "3,12", or a plain index; default: a dozen of each run's best, well spread.
+        progress: Called with (episodes played, episodes in all).
+    """
+    maps = {record.id: record.archive() for record in records}
+    chosen = {record.id: _choose(record, maps[record.id], cells) for record in records}
+    if cells and not any(chosen.values()):
+        raise ValueError(f"None of the cells {' '.join(cells)} is filled in these runs.")
+    total, done, runs = sum(map(len, chosen.values())), 0, []
+    players = Players()
+    try:
+        for record in records:
+            episodes = {}
+            for cell in chosen[record.id]:
+                episodes[str(cell)] = _text(players.play(record, cell, None, Damage()))
+                done += 1
+                if progress is not None:
+                    progress(done, total)
+            runs.append(_everything(record, maps[record.id], episodes))
+    finally:
+        players.close()
+    content = make_page({"runs": runs})
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, lambda file: file.write(content.encode()))
+    except OSError as error:
+        raise ValueError(f"Cannot write to {path}: {error.strerror}. Choose another --export.") from None
+    return total
+
+
+def _everything(record: Record, archive: dict[str, Any], episodes: dict[str, str]) -> dict[str, Any]:
+    try:
+        history = _text(record.history())
+    except NotNow:
+        history = None
+    return {
+        "about": record.describe(),
+        "metrics": record.metrics(),
+        "archive": archive,
+        "history": history,
+        "robot": None if record.unplayable else describe_robot(record.run.task),
+        "episodes": episodes,
+    }
+
+
+def make_page(data: dict[str, Any]) -> str:
+    """index.html with everything that it loads, and these data, inside."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    icon = "data:image/svg+xml;base64," + base64.b64encode(read_asset("icon.svg").encode()).decode()
+    policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+    replacements = {
+        '<meta charset="utf-8">': f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<link rel="stylesheet" href="static/explorer.css">': f"<style>\n{read_asset('explorer.css')}</style>",
+        '<script type="module" src="static/app.js"></script>': (
+            f'<script type="application/json" id="data">{text}</script>\n<script type="module">\n{join_modules()}</script>'
+        ),
+    }
+    page = read_asset("index.html").replace("static/icon.svg", icon)
+    for tag, inside in replacements.items():
+        assert page.count(tag) == 1, tag
+        page = page.replace(tag, inside)
+    return page
+
+
+def join_modules() -> str:
+    """All modules in one script, each a function of its own: browsers refuse to import from disk."""
+    parts = ["const modules = {};"]
+    for name in MODULES:
+        text = re.sub(
+            r'^import (\{[^}]*\}) from "\./([\w.]+)";', r'const \1 = modules["\2"];', read_asset(name), flags=re.MULTILINE
+        )
+        exported = re.findall(r"^export (?:function|class|const) ([\w$]+)", text, re.MULTILINE)
+        text = re.sub(r"^export ", "", text, flags=re.MULTILINE)
+        parts.append(f'modules["{name}"] = (() => {{\n{text}return {{ {", ".join(exported)} }};\n}})();')
+    return "\n".join(parts) + "\n"
+
+
+def _choose(record: Record, archive: dict[str, Any], words: Sequence[str]) -> list[int]:
+    if record.unplayable:
+        return []
+    if not words:
+        return spread_out(archive, DEFAULT_CELLS)
+    filled = set(archive["cell"])
+    chosen = dict.fromkeys(parse_cell(SimpleNamespace(**archive), word) for word in words)
+    return [cell for cell in chosen if cell in filled]
+
+
+def spread_out(archive: dict[str, Any], n: int) -> list[int]:
+    """The best elite, the best one that is not near it, and so on: the farthest apart that still gives n."""
+    objective, measures = np.array(archive["objective"], float), np.array(archive["measures"], float)
+    chosen: list[int] = []
+    if not len(objective):
+        return chosen
+    apart = float(np.linalg.norm(np.ptp(measures, axis=0)))
+    order = np.argsort(-objective, kind="stable")
+    while len(chosen) < min(n, len(order)):
+        chosen, free = [], np.ones(len(order), bool)
+        for i in order:
+            if free[i] and len(chosen) < n:
+                chosen.append(int(i))
+                free &= np.linalg.norm(measures - measures[i], axis=1) > apart
+        apart = 0.8 * apart if apart > 1e-6 else -1.0
+    return [archive["cell"][i] for i in chosen]
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()

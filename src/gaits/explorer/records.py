@@ -1,0 +1,195 @@
+"""What the page is told about a run, read from the run's files when it is asked for: the run may go on meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gaits.algorithms import ALGORITHMS
+from gaits.analysis.robustness import load_evaluation
+from gaits.archives import NOT_ADDED
+from gaits.explorer.files import NotNow, NotThere, open_file, read_last_row, read_row, read_table, stamp
+from gaits.explorer.packing import pack, plain
+from gaits.explorer.seeds import candidate_seeds
+from gaits.runs import Run, history
+
+CURVES = ("qd_score", "coverage", "objective_max")
+CURVE_POINTS = 300
+
+
+@dataclass(frozen=True)
+class Elite:
+    """What playing a cell needs, and what its archive says of it."""
+
+    solution: np.ndarray  # (solution_dim,) float32
+    objective: float
+    measures: list[float]
+    statistics: dict[str, np.ndarray]  # obs_mean and obs_std of ME-ES
+    seeds: list[int]  # one of which it may have been recorded with
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run, as the page knows it: by a number."""
+
+    id: int
+    name: str
+    run: Run
+
+    @property
+    def unplayable(self) -> str:
+        """Why its policies cannot be watched; empty if they can."""
+        task = self.run.task
+        if task.function is not None:
+            return f"{task.title} is a function, not a robot: there is nothing to watch, only the map."
+        return "" if task.robot is not None else f"{task.title} has no robot that can be drawn here, only the map."
+
+    def describe(self) -> dict[str, Any]:
+        config, task = self.run.config, self.run.task
+        last = read_last_row(self.run.folder / "metrics.csv")
+        return {
+            "id": self.id,
+            "name": self.name,
+            "task": config.task,
+            "task_title": task.title,
+            "algorithm": config.name or ALGORITHMS[config.algorithm].title,
+            "seed": config.seed,
+            "evaluations": config.evaluations,
+            "done": int(last.get("evaluations", 0)),
+            "numbers": {name: plain(last.get(name)) for name in ("elites", "objective_min", *CURVES)},
+            "version": self.version,
+            "unplayable": self.unplayable,
+            "measure_names": task.measure_names,
+            "objective_range": task.objective_range,
+            "details": self._details,
+        }
+
+    @cached_property
+    def _details(self) -> list[tuple[str, str]]:
+        """The settings worth reading, in words."""
+        config, task = self.run.config, self.run.task
+        facts: dict[str, Any] = {
+            "command": config.command,
+            "task": f"{task.title} ({config.task})",
+            "algorithm": f"{ALGORITHMS[config.algorithm].title} ({config.algorithm})",
+            "seed": config.seed,
+            "evaluations": config.evaluations,
+            "parameters": task.solution_dim,
+            **{name: value for name, value in config.task_fields.items() if value is not None},
+            **config.settings,
+            "begun": config.created,
+            "gaits": config.versions.get("gaits", "?"),
+        }
+        return [(name.replace("_", " "), _in_words(value)) for name, value in facts.items()]
+
+    @property
+    def version(self) -> str:
+        """Changes when the archive or the metrics do."""
+        return "-".join(stamp(self.run.folder / name) for name in ("archive.npz", "metrics.csv", "evaluation.npz"))
+
+    def metrics(self) -> dict[str, Any]:
+        """Curves over evaluations, thinned to a few hundred points."""
+        table, names = read_table(self.run.folder / "metrics.csv"), ("iteration", "evaluations", *CURVES)
+        if not set(names) <= set(table):
+            return {name: [] for name in names}
+        kept = np.unique(np.linspace(0, len(table) - 1, min(len(table), CURVE_POINTS)).round().astype(int))
+        return {name: plain(table[name].to_numpy()[kept]) for name in names}
+
+    def archive(self, iteration: int | None = None) -> dict[str, Any]:
+        """The cells and their elites; of an earlier iteration, objectives and measures only."""
+        data = self._read_map()
+        if iteration is not None:
+            data |= self._elites_at(iteration)
+        found: dict[str, Any] = {
+            "cells": int(np.prod(data["dims"])) if "dims" in data else len(data["centroids"]),
+            "measure_names": self.run.task.measure_names,
+            **{name: data[name] for name in ("dims", "ranges", "centroids") if name in data},
+            **{"cell": data["index"], "objective": data["objective"], "measures": data["measures"]},
+            "robustness": None if iteration is not None else self._robustness(data["index"], data["objective"]),
+        }
+        return {name: plain(value) for name, value in found.items()}
+
+    def _read_map(self) -> dict[str, np.ndarray]:
+        """The archive without its solutions."""
+        try:
+            with open_file(self.run.folder / "archive.npz") as raw, np.load(raw, allow_pickle=False) as file:
+                return {key: file[key] for key in file.files if key != "solution"}
+        except NotNow:
+            raise
+        except Exception as error:  # zip, npy and shape errors come in a dozen types
+            raise NotNow(f"The archive of {self.name} cannot be read ({error}).") from None
+
+    def _elites_at(self, iteration: int) -> dict[str, np.ndarray]:
+        rows = self._read_history()
+        last = int(rows["iteration"].max(initial=0))
+        if not 0 <= iteration <= last:
+            raise NotThere(f"The history of {self.name} covers iterations 0 to {last}; there is no {iteration}.")
+        kept = history.elites_at(rows, iteration)
+        return {"index": rows["cell"][kept], "objective": rows["objective"][kept], "measures": rows["measures"][kept]}
+
+    def _read_history(self) -> dict[str, np.ndarray]:
+        try:
+            return history.load(self.run.folder / "history.npz")
+        except (OSError, ValueError) as error:
+            raise NotNow(f"The history of {self.name} cannot be read ({error}).") from None
+
+    def history(self) -> bytes:
+        """Every insertion that was accepted, in order: enough for the page to redraw the archive at any iteration."""
+        rows = self._read_history()
+        taken = rows["status"] != NOT_ADDED
+        return pack(
+            {"last": int(rows["iteration"].max(initial=0))},
+            iteration=rows["iteration"][taken].astype(np.uint32),
+            cell=rows["cell"][taken].astype(np.uint32),
+            objective=rows["objective"][taken].astype(np.float32),
+        )
+
+    def _robustness(self, cell: np.ndarray, objective: np.ndarray) -> list[float | None] | None:
+        """Per elite, where it was played again since it took its cell."""
+        try:
+            found = load_evaluation(self.run.folder)
+        except ValueError:
+            return None
+        if found is None:
+            return None
+        known = dict(
+            zip(zip(found.cell.tolist(), found.recorded.tolist(), strict=True), found.elite_robustness, strict=True)
+        )
+        values = [known.get(pair) for pair in zip(cell.tolist(), objective.tolist(), strict=True)]
+        return None if all(value is None for value in values) else [plain(value) for value in values]
+
+    def elite(self, cell: int) -> Elite:
+        """The elite of a cell. Only its row of the solutions is read, which are most of the file."""
+        try:
+            with open_file(self.run.folder / "archive.npz") as raw, np.load(raw, allow_pickle=False) as file:
+                rows = np.flatnonzero(file["index"] == cell)
+                if not rows.size:
+                    raise NotThere(f"Cell {cell} of {self.name} is empty.")
+                row = int(rows[0])
+                statistics = {name: read_row(raw, file, name, row) for name in ("obs_mean", "obs_std") if name in file.files}
+                solution, objective = read_row(raw, file, "solution", row), float(file["objective"][row])
+                measures = file["measures"][row].tolist()
+        except (NotNow, NotThere):
+            raise
+        except Exception as error:
+            raise NotNow(f"The archive of {self.name} cannot be read ({error}).") from None
+        return Elite(solution, objective, measures, statistics, candidate_seeds(self.run, cell, objective))
+
+
+def make_records(runs: list[Run]) -> list[Record]:
+    """Runs with their numbers, and with names that tell them apart."""
+    short = [run.folder.resolve().name for run in runs]
+    names = [
+        name if short.count(name) == 1 else f"{run.folder.resolve().parent.name}/{name}"
+        for name, run in zip(short, runs, strict=True)
+    ]
+    return [Record(i, name, run) for i, (name, run) in enumerate(zip(names, runs, strict=True))]
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return " x ".join(map(_in_words, value))
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) and value >= 10_000 else str(value)

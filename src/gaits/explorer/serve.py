@@ -1,0 +1,95 @@
+"""Running the server until Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from gaits.analysis.collect import expand
+from gaits.console import say
+from gaits.explorer.records import Record, make_records
+from gaits.runs import Run, load_run
+
+
+def find_records(folders: Iterable[str | Path]) -> list[Record]:
+    """The runs in these folders. One that cannot be read is named and left out, unless it is the only one."""
+    runs: list[Run] = []
+    problems = []
+    for folder in expand(folders):
+        try:
+            runs.append(load_run(folder))
+        except (ValueError, OSError) as error:
+            problems.append(str(error))
+    if not runs:
+        raise ValueError(problems[0] if problems else "Give at least one run's folder.")
+    for problem in problems:
+        say(f"left out: {problem}")
+    return make_records(runs)
+
+
+def serve(records: list[Record], host: str = "127.0.0.1", port: int = 0, browser: bool = True) -> None:
+    """Show the runs until Ctrl-C. Port 0 takes any free one."""
+    uvicorn, make_app = import_server()
+    listener = listen(host, port)
+    address = _address(host, listener.getsockname()[1])
+    n = len(records)
+    print(f"{n} run{'s' * (n != 1)} at {address}\nStop with Ctrl-C.", flush=True)
+    if host not in ("127.0.0.1", "localhost", "::1"):
+        say("anybody who can reach this address can look at these runs and play episodes on this machine.")
+
+    def ready() -> None:
+        if browser and has_browser():
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+    config = uvicorn.Config(make_app(records, host, ready), log_level="warning", timeout_graceful_shutdown=1)
+    with contextlib.closing(listener), contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listener])
+    print("Stopped.")
+
+
+def import_server() -> tuple[Any, Callable[..., Any]]:
+    """uvicorn and make_app, or an error that names the extra they come with."""
+    try:
+        import starlette  # noqa: F401
+        import uvicorn
+    except ImportError as error:
+        raise ValueError(f"gaits explore needs {error.name}: pip install 'gaits[explore]'") from None
+    from gaits.explorer.server import make_app
+
+    return uvicorn, make_app
+
+
+def listen(host: str, port: int) -> socket.socket:
+    if not 0 <= port <= 65535:
+        raise ValueError(f"--port must be from 0 to 65535; got {port}.")
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
+            0
+        ]
+        return socket.create_server(address[:2], family=family)
+    except OSError as error:
+        raise ValueError(
+            f"Cannot listen on {host}, port {port}: {error.strerror or error}. Leave --port out to take any free one."
+        ) from None
+
+
+def _address(host: str, port: int) -> str:
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
+    return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
+
+
+def has_browser() -> bool:
+    """Whether there is a screen; without one, webbrowser may start a text browser in this terminal."""
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return False
+    with contextlib.suppress(webbrowser.Error):
+        webbrowser.get()
+        return True
+    return False

@@ -1,0 +1,165 @@
+"""What ``gaits explore`` answers. Runs are addressed by number and files by a fixed list: no path comes from a URL."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from gaits.damage import Damage
+from gaits.explorer.assets import ASSETS, read_asset
+from gaits.explorer.files import NotNow, NotThere
+from gaits.explorer.guard import Guard
+from gaits.explorer.players import Players, describe_robot
+from gaits.explorer.records import Record
+from gaits.physics.world import check_seed
+
+MAX_BODY = 16 * 1024
+BINARY = "application/octet-stream"
+
+
+def make_app(records: list[Record], host: str = "127.0.0.1", ready: Callable[[], object] = lambda: None) -> Starlette:
+    """The application that shows these runs; ``ready`` is called once it answers."""
+    players = Players()
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        warm = threading.Thread(target=_warm, args=(players, records), daemon=True)
+        warm.start()
+        ready()
+        yield
+        players.close()
+
+    routes = [
+        Route("/", _page),
+        Route("/static/{name}", _asset),
+        Route("/api/runs", _runs),
+        Route("/api/runs/{run}/metrics", _of_run(lambda record, request: JSONResponse(record.metrics()))),
+        Route("/api/runs/{run}/archive", _of_run(_archive)),
+        Route("/api/runs/{run}/history", _of_run(lambda record, request: Response(record.history(), media_type=BINARY))),
+        Route("/api/runs/{run}/robot", _of_run(_robot)),
+        Route("/api/runs/{run}/episode", _episode, methods=["POST"]),
+    ]
+    handlers: dict[Any, Any] = {
+        NotThere: lambda request, error: _explain(error, 404),
+        NotNow: lambda request, error: _explain(error, 503),
+        ValueError: lambda request, error: _explain(error, 422),
+        HTTPException: lambda request, error: _explain(error.detail, error.status_code, error.headers),
+        Exception: lambda request, error: _explain("Something went wrong here; the terminal says what.", 500),
+    }
+    app = Starlette(routes=routes, exception_handlers=handlers, middleware=[Middleware(Guard, host=host)], lifespan=lifespan)
+    app.state.records, app.state.players = records, players
+    return app
+
+
+def _warm(players: Players, records: list[Record]) -> None:
+    """Compile and build before the first click; a task that fails here will say so when it is played."""
+    for task in list(dict.fromkeys(record.run.task for record in records if not record.unplayable))[:3]:
+        with contextlib.suppress(Exception), players.simulator(task):
+            describe_robot(task)
+
+
+def _explain(error: object, status: int, headers: Any = None) -> JSONResponse:
+    return JSONResponse({"error": str(error)}, status, headers)
+
+
+def _find(request: Request) -> Record:
+    records, number = request.app.state.records, request.path_params["run"]
+    if not (number.isascii() and number.isdigit() and len(number) < 10 and int(number) < len(records)):
+        raise NotThere(f"There is no run {number[:20]}; they are numbered from 0 to {len(records) - 1}.")
+    return records[int(number)]
+
+
+def _of_run(answer: Callable[[Record, Request], Response]) -> Callable[[Request], Response]:
+    """An endpoint about one run, on a thread of its own: reading files and JSON take a while."""
+
+    def endpoint(request: Request) -> Response:
+        return answer(_find(request), request)
+
+    return endpoint
+
+
+def _page(request: Request) -> Response:
+    return Response(read_asset("index.html"), media_type=ASSETS["index.html"])
+
+
+def _asset(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in ASSETS:
+        raise NotThere("There is no such file.")
+    return Response(read_asset(name), media_type=ASSETS[name])
+
+
+def _runs(request: Request) -> Response:
+    return JSONResponse([record.describe() for record in request.app.state.records])
+
+
+def _archive(record: Record, request: Request) -> Response:
+    text = request.query_params.get("iteration")
+    if text is None:
+        return JSONResponse(record.archive())
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise ValueError(f"iteration must be a whole number; got {text[:20]!r}.")
+    return JSONResponse(record.archive(int(text)))
+
+
+def _robot(record: Record, request: Request) -> Response:
+    if record.unplayable:
+        raise NotThere(record.unplayable)
+    return JSONResponse(describe_robot(record.run.task))
+
+
+async def _episode(request: Request) -> Response:
+    record = _find(request)
+    if record.unplayable:
+        raise NotThere(record.unplayable)
+    cell, seed, damage = _parse_episode(await _read_json(request))
+    content = await run_in_threadpool(request.app.state.players.play, record, cell, seed, damage)
+    return Response(content, media_type=BINARY)
+
+
+async def _read_json(request: Request) -> Any:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise HTTPException(415, "Send JSON, as application/json.")
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY:
+            raise HTTPException(413, f"A request may have up to {MAX_BODY:,} bytes.")
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, f"This is not JSON: {error}") from None
+
+
+def _parse_episode(asked: Any) -> tuple[int, int | None, Damage]:
+    if not isinstance(asked, dict) or not {"cell"} <= asked.keys() <= {"cell", "seed", "damage"}:
+        raise ValueError('An episode is asked for as {"cell": 12, "seed": 1, "damage": {"joints": {}, "friction": {}}}.')
+    cell = asked["cell"]
+    if isinstance(cell, bool) or not isinstance(cell, int):
+        raise ValueError(f"cell must be a whole number; got {cell!r:.50}.")
+    damage = asked.get("damage", {})
+    if not isinstance(damage, dict) or not damage.keys() <= {"joints", "friction"}:
+        raise ValueError('damage must be {"joints": {NAME: FACTOR}, "friction": {NAME: FACTOR}}.')
+    factors = {name: _parse_factors(name, values) for name, values in damage.items()}
+    seed = asked.get("seed")
+    return cell, None if seed is None else check_seed(seed), Damage(**factors)
+
+
+def _parse_factors(kind: str, values: Any) -> tuple[tuple[str, float], ...]:
+    if not isinstance(values, dict):
+        raise ValueError(f"{kind} must be a table of names and factors.")
+    for name, factor in values.items():
+        if isinstance(factor, bool) or not isinstance(factor, (int, float)):
+            raise ValueError(f"The factor of {name[:50]} must be a number; got {factor!r:.50}.")
+    return tuple((name, float(factor)) for name, factor in values.items())

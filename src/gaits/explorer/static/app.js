@@ -1,0 +1,312 @@
+// The explorer: puts map, stage, curves and panels together, and keeps them about the same run.
+
+import { makeScale } from "./colors.js";
+import { drawCurves } from "./curves.js";
+import { DamagePanel } from "./damage.js";
+import { $, initTheme, number, onTheme } from "./dom.js";
+import { positionOf } from "./layout.js";
+import { drawLegend, showTip } from "./legend.js";
+import { MapView } from "./map.js";
+import { Past } from "./past.js";
+import { RunStrip, showDetails, valuesOf } from "./runs.js";
+import { makeSource } from "./source.js";
+import { Stage } from "./stage.js";
+
+const POLL = 5000; // milliseconds between looks at runs that are still going on
+
+class Explorer {
+  async start() {
+    initTheme($("theme"));
+    this.source = makeSource();
+    this.archives = new Map();
+    this.colour = "objective";
+    this.damage = new DamagePanel(() => this.stage.replay());
+    this.map = new MapView($("map"), { onpick: (cell, add) => this.play(cell, add), onhover: (cell) => this.tell(cell) });
+    this.stage = new Stage(this.source, {
+      damageOf: (run) => this.damage.of(run),
+      naming: (run, cell) => this.nameLane(run, cell),
+      onlanes: () => this.mark(),
+    });
+    this.past = new Past(this.source, {
+      onmove: () => this.archive && this.paint(),
+      onproblem: (error) => this.complain(error),
+    });
+    this.wire();
+    this.runs = this.named(await this.source.runs());
+    this.strip = new RunStrip(this.runs, {
+      onchoose: (id) => this.choose(id),
+      archiveOf: (id) => this.archiveOf(id),
+      rangeOf: (id) => this.range(id),
+    });
+    window.addEventListener("hashchange", () => this.follow());
+    await this.follow();
+    if (!this.source.live) return;
+    setInterval(() => this.look(), POLL);
+    document.addEventListener("visibilitychange", () => this.look());
+  }
+
+  /** Show what the address names: #run=1&cell=23. */
+  async follow() {
+    const asked = new URLSearchParams(location.hash.slice(1));
+    const id = this.runs[asked.get("run")] ? Number(asked.get("run")) : 0;
+    const cell = asked.has("cell") ? Number(asked.get("cell")) : null;
+    if (id !== this.id) await this.choose(id, cell);
+    else if (this.archive?.cell.includes(cell)) await this.play(cell);
+  }
+
+  named(runs) {
+    return runs.map((run) => ({ ...run, short: `${run.algorithm}, seed ${run.seed}` }));
+  }
+
+  get run() {
+    return this.runs[this.id];
+  }
+
+  archiveOf(id) {
+    if (!this.archives.has(id)) {
+      this.archives.set(id, this.source.archive(id));
+      this.archives.get(id).catch(() => this.archives.delete(id));
+    }
+    return this.archives.get(id);
+  }
+
+  // --- one run ----------------------------------------------------------------------------------------------------
+
+  /** Look at a run, and play one of its cells: the best, unless another is asked for. */
+  async choose(id, cell = null) {
+    Object.assign(this, { id, archive: null });
+    this.map.clear();
+    this.strip.choose(id);
+    const run = this.run;
+    document.title = `${run.algorithm} on ${run.task_title} · gaits`;
+    $("heading").textContent = this.runs.length > 1 ? `${this.runs.length} runs` : `${run.algorithm} on ${run.task_title}`;
+    showDetails(run);
+    $("damage").hidden = $("map-help").hidden = Boolean(run.unplayable);
+    $("stage-empty").textContent = run.unplayable || "Click a cell of the map, and its policy walks here.";
+    await Promise.all([this.showArchive(cell), this.showCurves(), this.showRobot()]).catch((error) => this.complain(error));
+  }
+
+  async showArchive(cell) {
+    const id = this.id;
+    this.setTitle(null);
+    $("note").textContent = "";
+    const archive = await this.archiveOf(id).catch((error) => this.noArchive(id, error));
+    if (id !== this.id || !archive) return;
+    this.archive = archive;
+    this.past.open(id);
+    this.map.show(archive);
+    $("colour").hidden = !archive.robustness;
+    if (!archive.robustness) this.colour = "objective";
+    this.paint();
+    const best = this.bestPlayable();
+    const chosen = archive.cell.includes(cell) ? cell : best;
+    if (chosen !== null && !this.run.unplayable) await this.play(chosen, false, false);
+  }
+
+  /** A run that has just begun has no archive yet. */
+  noArchive(id, error) {
+    if (id === this.id) $("note").textContent = error.message;
+  }
+
+  /** The best elite that can be played: all of them, but those that an exported file does not have. */
+  bestPlayable() {
+    const has = this.source.playable(this.id);
+    const { cell, objective } = this.archive;
+    let best = null;
+    cell.forEach((one, i) => {
+      if ((!has || has.has(one)) && (best === null || objective[i] > objective[best])) best = i;
+    });
+    return best === null ? null : cell[best];
+  }
+
+  async showCurves() {
+    const id = this.id;
+    const same = this.runs.filter((run) => run.task === this.run.task);
+    const series = await Promise.all(same.map(async (run) => ({ run, metrics: await this.source.metrics(run.id) })));
+    if (id !== this.id) return;
+    drawCurves(series, id);
+    this.past.open(id, series.find(({ run }) => run.id === id).metrics);
+  }
+
+  async showRobot() {
+    const run = this.run;
+    if (run.unplayable || !this.source.live) return;
+    const robot = await this.source.robot(run.id);
+    if (run.id === this.id) this.damage.show(run, robot);
+  }
+
+  /** Objectives of all runs of this task have the same colours. */
+  range(id) {
+    const task = this.runs[id].task;
+    const numbers = this.runs.filter((run) => run.task === task).map((run) => run.numbers);
+    const ends = numbers.filter((one) => one.objective_max !== null);
+    return [Math.min(...ends.map((one) => one.objective_min)), Math.max(...ends.map((one) => one.objective_max))];
+  }
+
+  paint() {
+    const { archive, colour } = this;
+    const past = this.past.iteration !== null;
+    this.values = past ? this.past.values(archive.cells) : valuesOf(archive, colour);
+    const shown = past ? "objective" : colour;
+    const ends = shown === "robustness" ? reach(archive.robustness) : this.range(this.id);
+    this.scale = makeScale(shown, ...(ends.every(Number.isFinite) ? ends : [0, 1]));
+    for (const button of $("colour").children) button.setAttribute("aria-pressed", button.dataset.colour === shown);
+    this.map.paint(this.values, this.scale, past ? this.values : valuesOf(archive));
+    this.mark();
+    this.legend();
+    this.setTitle(this.values.reduce((n, value) => n + !Number.isNaN(value), 0));
+  }
+
+  setTitle(filled) {
+    const { task_title: title } = this.run;
+    const share = filled === null ? "" : `: ${number(filled, 0)} of ${number(this.archive.cells, 0)} cells`;
+    $("map-title").textContent = title + share;
+    $("map").setAttribute("aria-label", `Archive of ${this.run.short} on ${title}. Arrows go to other elites, Enter plays.`);
+  }
+
+  legend() {
+    if (this.scale) drawLegend(this.past.iteration === null ? this.colour : "objective", this.scale);
+  }
+
+  mark() {
+    const lanes = this.stage?.lanes.filter((lane) => lane.run.id === this.id) ?? [];
+    this.map.mark(lanes.map(({ cell, color }) => ({ cell, color })), this.source.playable(this.id));
+  }
+
+  // --- cells ------------------------------------------------------------------------------------------------------
+
+  async play(cell, add = false, byHand = true) {
+    const run = this.run;
+    if (run.unplayable) return;
+    this.map.cursor = cell;
+    history.replaceState(null, "", `#run=${run.id}&cell=${cell}`);
+    const below = $("stage").getBoundingClientRect().top > innerHeight - 200;
+    if (byHand && below) $("stage").scrollIntoView({ behavior: "smooth" });
+    const gone = this.past.iteration !== null && !this.stillThere(cell);
+    $("note").textContent = gone ? "The policy that had this cell then is not kept; this is the one that has it now." : "";
+    await this.stage.show(run, cell, add);
+  }
+
+  nameLane(run, cell) {
+    const name = this.nameCell(cell);
+    return [`Cell ${name}`, this.runs.length > 1 ? `${run.short}, ${run.task_title}` : run.task_title];
+  }
+
+  nameCell(cell) {
+    return this.archive.dims ? positionOf(cell, this.archive.dims).join(", ") : String(cell);
+  }
+
+  /** Say what a cell holds: beside the pointer, and to people who listen. */
+  tell(cell) {
+    $("tip").hidden = cell === null;
+    if (cell === null) return;
+    const onDot = this.map.layout.flat && !Number.isNaN(this.values[cell]);
+    showTip(`Cell ${this.nameCell(cell)}`, this.facts(cell), onDot ? this.map.dot(cell) : this.map.spot(cell));
+  }
+
+  facts(cell) {
+    if (!this.map.has(cell)) return [["empty"]];
+    if (this.past.iteration !== null) {
+      return [["objective", number(this.values[cell])], [this.stillThere(cell) ? "still the elite" : "replaced later"]];
+    }
+    const row = this.archive.cell.indexOf(cell);
+    const { objective, robustness, measures, measure_names: names } = this.archive;
+    const measured = measures[row].map((m, i) => [names[i], number(m, 2)]);
+    const robust = robustness ? [["robustness", number(robustness[row])]] : [];
+    return [["objective", number(objective[row])], ...robust, ...measured];
+  }
+
+  stillThere(cell) {
+    const row = this.archive.cell.indexOf(cell);
+    return row >= 0 && Math.fround(this.archive.objective[row]) === this.values[cell];
+  }
+
+  // --- the rest ---------------------------------------------------------------------------------------------------
+
+  wire() {
+    for (const button of $("colour").children) {
+      button.addEventListener("click", () => {
+        this.colour = button.dataset.colour;
+        this.past.open(this.id);
+        if (this.archive) this.paint();
+      });
+    }
+    $("pin-current").addEventListener("click", () => this.stage.pinCurrent());
+    $("show-help").addEventListener("click", () => $("help").showModal());
+    if (!this.source.live) {
+      const needs = "Damage, other seeds and other cells need the live explorer: gaits explore RUN";
+      $("damage-note").textContent = `This is a saved page. ${needs}`;
+      $("damage-panel").hidden = true;
+      $("map-help").textContent = "Click a cell with a frame to watch its policy; Shift-click to add it beside the others.";
+    }
+    document.addEventListener("keydown", (event) => this.key(event));
+    new ResizeObserver(() => this.legend()).observe($("legend"));
+    onTheme(() => this.legend());
+  }
+
+  key(event) {
+    const typing = event.target.closest("input:not([type=range]), select, dialog");
+    const pressing = event.target.closest("button, summary, a");
+    if (event.ctrlKey || event.metaKey || event.altKey || typing || (pressing && event.key === " ")) return;
+    const { stage } = this;
+    const keys = {
+      " ": () => stage.setPlaying(!stage.playing),
+      ",": () => stage.nudge(-1),
+      ".": () => stage.nudge(1),
+      "[": () => stage.faster(-1),
+      "]": () => stage.faster(1),
+      p: () => stage.pinCurrent(),
+      n: () => stage.newSeed(),
+      "?": () => $("help").showModal(),
+    };
+    const act = keys[event.key.toLowerCase()];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  /** Runs that are still going on: show what is new. */
+  async look() {
+    if (document.hidden || this.settled) return;
+    const before = this.runs;
+    this.runs = this.named(await this.source.runs().catch(() => before));
+    const changed = this.runs.filter((run, i) => run.version !== before[i].version);
+    this.settled = !changed.length && this.runs.every((run) => run.done >= run.evaluations); // the archive comes last
+    for (const run of changed) {
+      this.archives.delete(run.id);
+      this.strip.update(run);
+      this.strip.refresh(run.id);
+    }
+    if (!changed.some((run) => run.task === this.run.task) || this.past.iteration !== null) return;
+    await this.showCurves().catch(() => null);
+    if (changed.some((run) => run.id === this.id)) await this.freshen();
+  }
+
+  async freshen() {
+    const id = this.id;
+    if (!this.archive) return this.showArchive(null);
+    const archive = await this.archiveOf(id).catch(() => null);
+    if (!archive || id !== this.id) return;
+    this.archive = archive;
+    this.past.forget();
+    this.paint();
+  }
+
+  complain(error) {
+    $("problem").textContent = error.message;
+    $("problem").hidden = false;
+    clearTimeout(this.quiet);
+    this.quiet = setTimeout(() => ($("problem").hidden = true), 8000);
+  }
+}
+
+/** How far from zero all but a few of the numbers are, so that one outlier does not make the rest pale. */
+function reach(values) {
+  const sizes = values.filter((value) => value !== null).map(Math.abs);
+  sizes.sort((a, b) => a - b);
+  const most = sizes[Math.floor(0.95 * (sizes.length - 1))];
+  return [-most, most];
+}
+
+const explorer = new Explorer();
+explorer.start().catch((error) => explorer.complain(error));

@@ -1,0 +1,124 @@
+// One policy on the stage: its picture, its numbers, its contacts.
+
+import { Camera } from "./camera.js";
+import { el, number, onTheme, percent, sharpen } from "./dom.js";
+import { drawMoment, Motion } from "./robot.js";
+import { Timeline } from "./timeline.js";
+
+const DRAG_RADIANS = 0.006;
+
+export class Lane {
+  /** `handlers`: onclose(lane), onpin(lane), onscrub(step), onchange() when it must be drawn again. */
+  constructor(run, cell, color, handlers) {
+    Object.assign(this, { run, cell, color, handlers, pinned: false, seen: false, motion: null, drawn: null });
+    this.canvas = el("canvas", { className: "view", role: "img" });
+    this.title = el("strong");
+    this.subtitle = el("span", { className: "muted" });
+    this.message = el("p", { className: "message", hidden: true });
+    this.numbers = el("dl", { className: "numbers" });
+    this.contacts = el("canvas", { className: "contacts", role: "img" });
+    this.timeline = new Timeline(this.contacts, handlers.onscrub);
+    this.pin = el("button", { className: "small", type: "button", onclick: () => handlers.onpin(this) });
+    this.close = el("button", { className: "small", type: "button", onclick: () => handlers.onclose(this) }, "Close");
+    const dot = el("span", { className: "dot" });
+    dot.style.background = color;
+    this.element = el(
+      "article",
+      { className: "lane" },
+      el("header", {}, dot, el("div", { className: "names" }, this.title, this.subtitle), this.pin, this.close),
+      el("div", { className: "screen" }, this.canvas, this.message),
+      this.numbers,
+      this.contacts,
+    );
+    this.setPinned(false);
+    this.watchPointer();
+    new ResizeObserver(() => handlers.onchange()).observe(this.canvas);
+    onTheme(() => handlers.onchange());
+  }
+
+  setPinned(pinned) {
+    this.pinned = pinned;
+    this.pin.textContent = pinned ? "Pinned" : "Pin";
+    this.pin.setAttribute("aria-pressed", pinned);
+    this.pin.title = pinned ? "Let the next cell take this place again" : "Keep it here, and show the next cell beside it";
+  }
+
+  /** Drag turns the camera, a double click turns it back. */
+  watchPointer() {
+    this.canvas.addEventListener("pointerdown", (event) => this.canvas.setPointerCapture(event.pointerId));
+    this.canvas.addEventListener("pointermove", (event) => {
+      if (event.buttons !== 1 || event.pointerType === "touch" || !this.camera) return; // a finger scrolls the page
+      this.camera.turn(event.movementX * DRAG_RADIANS, event.movementY * DRAG_RADIANS);
+      this.redraw();
+    });
+    this.canvas.addEventListener("dblclick", () => {
+      this.camera?.reset();
+      this.redraw();
+    });
+  }
+
+  redraw() {
+    this.drawn = null;
+    this.handlers.onchange();
+  }
+
+  name(title, subtitle) {
+    this.title.textContent = title;
+    this.subtitle.textContent = subtitle;
+    this.canvas.setAttribute("aria-label", `The robot of ${title}, moving`);
+  }
+
+  say(text) {
+    this.message.textContent = text;
+    this.message.hidden = !text;
+  }
+
+  /** Take an episode to show. */
+  load(episode, robot) {
+    if (this.robot !== robot) this.camera = new Camera(robot.flat);
+    Object.assign(this, { episode, robot, motion: new Motion(episode, robot), drawn: null });
+    this.timeline.show(episode, robot, episode.length);
+    this.say("");
+    this.showNumbers();
+  }
+
+  get length() {
+    return this.motion ? this.episode.length : 0;
+  }
+
+  showNumbers() {
+    const { episode, robot } = this;
+    const seconds = episode.length * episode.seconds_per_step;
+    const distance = episode.root[3 * episode.length] - episode.root[0];
+    const lasted = `${number(seconds, 1)} s`;
+    const ended = { time: lasted, fell: `fell after ${lasted}`, broke: `physics broke down after ${lasted}` };
+    const same = episode.objective === episode.recorded.objective;
+    const beside = (value) => (same ? "" : ` (${value})`);
+    const facts = [
+      [same ? "return, as recorded" : "return", number(episode.objective), "main"],
+      ...(episode.damage ? [["undamaged", number(episode.sound)]] : []),
+      ...(episode.sound === episode.recorded.objective ? [] : [["in the archive", number(episode.recorded.objective)]]),
+      ["distance", `${number(distance, 1)} m`],
+      ["time", ended[episode.end]],
+      ...robot.feet
+        .filter((foot) => foot.measured)
+        .map((foot, i) => [foot.label, percent(episode.measures[i]) + beside(percent(episode.recorded.measures[i]))]),
+    ];
+    const fact = ([name, value, kind = ""]) => el("div", { className: kind }, el("dt", {}, name), el("dd", {}, value));
+    this.numbers.replaceChildren(...facts.map(fact));
+  }
+
+  /** Draw the moment after so many steps; nothing is done if it is on the screen already. */
+  draw(step, span) {
+    if (!this.motion || !this.canvas.clientWidth) return false;
+    const shown = Math.min(step, this.episode.length);
+    const key = `${shown} ${span} ${this.canvas.clientWidth}x${this.canvas.clientHeight}`;
+    if (key === this.drawn) return false;
+    this.drawn = key;
+    const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight];
+    drawMoment(sharpen(this.canvas), this.camera, this.motion, this.robot, shown, this.color, width, height);
+    this.timeline.stretch(span);
+    this.timeline.draw(shown);
+    return true;
+  }
+}

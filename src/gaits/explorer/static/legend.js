@@ -1,0 +1,28 @@
+// What the colours of the map mean, and what a cell holds.
+
+import { $, clamp, el, number, sharpen } from "./dom.js";
+
+export function drawLegend(name, { low, high, color }) {
+  const context = sharpen($("legend"));
+  const { clientWidth: width, clientHeight: height } = $("legend");
+  for (let x = 0; x < width; x++) {
+    context.fillStyle = `rgb(${color(low + ((high - low) * (x + 0.5)) / width)})`;
+    context.fillRect(x, 0, 1, height);
+  }
+  $("legend-name").textContent = name;
+  $("legend-low").textContent = number(low, 0);
+  $("legend-high").textContent = number(high, 0);
+}
+
+/** Facts about a cell, as [name, value], beside its place on the map; and said to people who listen while they walk it. */
+export function showTip(title, facts, [x, y]) {
+  const tip = $("tip");
+  const lines = facts.map((fact) => fact.join(" "));
+  tip.hidden = false;
+  tip.replaceChildren(el("strong", {}, title), ...lines.map((line) => el("span", {}, line)));
+  const half = tip.offsetWidth / 2;
+  tip.style.left = `${clamp(x, half, $("map").clientWidth - half)}px`;
+  tip.style.top = `${y}px`;
+  tip.classList.toggle("below", y < tip.offsetHeight + 20);
+  if (document.activeElement === $("map")) $("told").textContent = `${title}: ${lines.join(", ")}`;
+}

@@ -1,0 +1,41 @@
+"""Runs small enough to train in a second, one of each kind that the explorer shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import gaits
+from gaits.bench.synthetic import make_run
+from gaits.explorer.records import Record, make_records
+
+HOPPER = gaits.make_task("qd_hopper", hidden=(8,), grid=(64,), max_steps=150)
+WALKER = gaits.make_task("qd_walker", hidden=(8,), grid=(8, 8), max_steps=60)
+ANT = gaits.make_task("qd_ant", hidden=(8,), grid=(2, 3, 2, 3), max_steps=40)
+
+
+_made: list[Record] = []
+
+
+def make_small_runs(factory) -> list[Record]:
+    """Hopper with robustness, ME-ES on Walker, Ant, and a function; made once per session."""
+    if _made:
+        return _made
+    folder: Path = factory.mktemp("runs")
+    hopper = gaits.train(HOPPER, "map_elites", evaluations=60, batch_size=20, sigma=0.3, out=folder / "hopper", workers=1)
+    walker = gaits.train(WALKER, "me_es", evaluations=40, batch_size=10, sigma=0.3, out=folder / "walker", workers=1)
+    ant = gaits.train(ANT, "map_elites", evaluations=40, batch_size=20, sigma=0.3, out=folder / "ant", workers=1)
+    sphere = gaits.train("lp_sphere", "map_elites", evaluations=200, out=folder / "sphere")
+    gaits.evaluate_run(hopper, episodes=2, workers=1)
+    _made.extend(make_records([hopper, walker, ant, sphere]))
+    return _made
+
+
+def make_centroid_run(folder: Path) -> Record:
+    """A run whose archive has centroids instead of a grid; its policies do nothing."""
+    run = make_run(folder, gaits.make_task("qd_walker", hidden=(4,), grid=(6, 8), max_steps=40), "map_elites")
+    with np.load(folder / "archive.npz") as file:
+        arrays = {name: file[name] for name in file.files if name != "dims"}
+    np.savez(folder / "archive.npz", **arrays, centroids=np.random.default_rng(0).random((48, 2)))
+    return make_records([run])[0]

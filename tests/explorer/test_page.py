@@ -1,0 +1,414 @@
+"""The page in a browser: what a person does with it, by mouse, by keys, on a phone, from a file."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import threading
+import time
+
+import pytest
+import uvicorn
+from explorer.small_runs import HOPPER as HOPPER_TASK
+from explorer.small_runs import make_centroid_run, make_small_runs
+from playwright.sync_api import sync_playwright
+
+import gaits
+from gaits.explorer.export import export
+from gaits.explorer.records import make_records
+from gaits.explorer.serve import listen
+from gaits.explorer.server import make_app
+from gaits.runs import load_run
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
+HOPPER, WALKER, ANT, SPHERE = range(4)
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="there is no Chromium on this machine (Debian: apt-get install chromium)"
+)
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    return make_small_runs(tmp_path_factory)
+
+
+@contextlib.contextmanager
+def serving(records):
+    listener = listen("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(make_app(records), log_level="error", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    server.should_exit = True
+    thread.join()
+    listener.close()
+
+
+@pytest.fixture(scope="module")
+def address(records):
+    with serving(records) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def file(records, tmp_path_factory):
+    path = tmp_path_factory.mktemp("export") / "page.html"
+    assert export(records, path) > 3
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Opens an address and waits until a policy walks; in the end there must have been no message on the console."""
+    said: list[str] = []
+    pages = []
+
+    def open_page(address, width=1000, height=760, plays=True, moves=False, **options):
+        motion = "no-preference" if moves else "reduce"  # without, everything stands still until somebody presses play
+        page = browser.new_page(viewport={"width": width, "height": height}, reduced_motion=motion, **options)
+        pages.append(page)
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: _is_own(request.url, address) or said.append(request.url))
+        page.goto(address)
+        if plays:
+            page.locator(".lane dd").first.wait_for()
+        return page
+
+    open_page.said = said
+    yield open_page
+    for page in pages:
+        page.close()
+    assert said == []
+
+
+def _is_own(url, address):
+    return url.startswith((address.partition("#")[0], "data:"))
+
+
+def picture(page, lane=0):
+    return page.evaluate("i => document.querySelectorAll('.view')[i].toDataURL()", lane)
+
+
+@contextlib.contextmanager
+def changes(page, lane=0):
+    """What happens inside must show on the robot's canvas."""
+    before = picture(page, lane)
+    yield
+    until(lambda: picture(page, lane) != before)
+
+
+def until(condition):
+    for _ in range(200):
+        if condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it did not happen within 4 seconds")
+
+
+def pause(page):
+    if page.locator("#play").get_attribute("aria-pressed") == "true":
+        page.locator("#play").click()
+
+
+def spot(page, record, cell):
+    """Where a cell of a two-dimensional grid is, inside the margins of the map."""
+    box, (columns, rows) = page.locator("#map").bounding_box(), record.run.task.grid
+    column, row = divmod(cell, rows)
+    width, height = box["width"] - 46 - 6, box["height"] - 6 - 40
+    return {"x": 46 + (column + 0.5) / columns * width, "y": 6 + (1 - (row + 0.5) / rows) * height}
+
+
+def filled(record):
+    archive = record.archive()
+    return [cell for _, cell in sorted(zip(archive["objective"], archive["cell"], strict=True), reverse=True)]
+
+
+def lane_names(page):
+    return page.locator(".lane strong").all_inner_texts()
+
+
+def test_the_best_policy_walks_at_once(open_page, address, records):
+    page = open_page(address, moves=True)
+    best = filled(records[HOPPER])[0]
+    assert lane_names(page) == [f"Cell {best}"]
+    assert page.title() == "MAP-Elites on QD Hopper · gaits"
+    assert page.locator(".lane .main dt").inner_text() == "return, as recorded"
+    with changes(page):
+        pass
+    assert "MAP-Elites" in page.locator("#runs [aria-current]").inner_text()
+    assert page.locator("#curves svg").count() == 3
+    page.locator("#about summary").click()
+    assert "batch size" in page.locator("#details").inner_text()
+    page.locator("#show-help").click()
+    assert page.locator("#help").is_visible()
+
+
+def test_a_click_plays_a_cell(open_page, address, records):
+    page = open_page(address + "#run=1", moves=True)
+    cell = filled(records[WALKER])[1]
+    page.locator("#map").hover(position=spot(page, records[WALKER], cell))
+    assert "objective" in page.locator("#tip").inner_text()
+    page.locator("#map").click(position=spot(page, records[WALKER], cell))
+    column, row = divmod(cell, 8)
+    until(lambda: lane_names(page) == [f"Cell {column}, {row}"])
+    page.locator(".lane dd").first.wait_for()
+    with changes(page):
+        pass
+    assert f"cell={cell}" in page.url
+    page.reload()
+    page.locator(".lane dd").first.wait_for()
+    assert lane_names(page) == [f"Cell {column}, {row}"]
+    took = page.evaluate("performance.getEntriesByName('gaits-first-frame').length")
+    assert took == 1
+
+
+def test_time_can_be_moved(open_page, address):
+    page = open_page(address + "#run=1")
+    pause(page)
+    for value in (2, 5, 3):
+        with changes(page):
+            page.locator("#scrub").fill(str(value))
+    with changes(page):
+        page.keyboard.press(".")
+    assert page.locator("#scrub").input_value() == "4"
+    page.keyboard.press(",")
+    assert page.locator("#scrub").input_value() == "3"
+    with changes(page):
+        page.locator(".contacts").click(position={"x": page.locator(".contacts").bounding_box()["width"] - 5, "y": 5})
+    page.locator("#speed").select_option("0.25")
+    page.locator("#restart").click()
+    until(lambda: page.locator("#scrub").input_value() == "0")
+    with changes(page):
+        page.locator("#play").click()
+
+
+def test_keys(open_page, address, records):
+    page = open_page(address)
+    page.locator("#map").focus()
+    page.keyboard.press("Home")
+    assert f"Cell {filled(records[HOPPER])[0]}:" in page.locator("#told").inner_text()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    told = page.locator("#told").inner_text()
+    assert f"Cell {filled(records[HOPPER])[0]}:" not in told
+    page.keyboard.press("Enter")
+    until(lambda: lane_names(page) == [told.split(":")[0]])
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Shift+Enter")
+    until(lambda: len(lane_names(page)) == 2)
+    playing = page.locator("#play").get_attribute("aria-pressed")
+    page.keyboard.press(" ")
+    assert page.locator("#play").get_attribute("aria-pressed") != playing
+    page.keyboard.press("]")
+    assert page.locator("#speed").input_value() == "2"
+    page.keyboard.press("n")
+    until(lambda: page.locator("#seed").input_value() != "")
+    until(lambda: page.locator(".lane .main dt").first.inner_text() == "return")
+    page.locator("#recorded-seed").click()
+    until(lambda: page.locator(".lane .main dt").first.inner_text() == "return, as recorded")
+    page.keyboard.press("Tab")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+
+
+def test_policies_side_by_side(open_page, address):
+    page = open_page(address + "#run=2")
+    page.locator("#pin-current").click()
+    page.locator("#map").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    until(lambda: page.locator(".lane").count() == 2)
+    page.locator(".lane dd").nth(8).wait_for()
+    page.locator("#runs button").nth(WALKER).click()
+    until(lambda: page.locator(".lane").count() == 2 and "ME-ES" in page.locator(".lane .names").nth(1).inner_text())
+    pause(page)
+    with changes(page, 0), changes(page, 1):
+        page.locator("#scrub").fill("3")
+    colors = page.evaluate("[...document.querySelectorAll('.lane .dot')].map((dot) => dot.style.background)")
+    assert len(set(colors)) == 2
+    page.get_by_role("button", name="Close").first.click()
+    assert page.locator(".lane").count() == 1
+
+
+def test_damage(open_page, address):
+    page = open_page(address + "#run=1")
+    page.locator("#damage summary").click()
+    assert page.locator("#damage-joints input").count() == 6
+    pause(page)
+    page.locator("#scrub").fill("5")
+    sound = page.locator(".lane .main dd").inner_text()
+    page.get_by_label("Strength of thigh_joint").fill("0")
+    page.get_by_label("Grip of left foot").fill("0.2")
+    until(lambda: "undamaged" in page.locator(".lane .numbers").inner_text())
+    assert page.locator("#damage-count").inner_text() == "2 changed"
+    until(lambda: page.locator(".lane .main dd").inner_text() != sound)
+    page.locator("#damage-reset").click()
+    until(lambda: page.locator(".lane .main dd").inner_text() == sound)
+    assert page.get_by_label("Strength of thigh_joint").input_value() == "1"
+
+
+def test_runs_can_be_switched(open_page, address):
+    page = open_page(address)
+    page.locator("#runs button").nth(ANT).click()
+    until(lambda: page.locator("#map-title").inner_text().startswith("QD Ant:"))
+    until(lambda: page.locator(".lane .names").inner_text().endswith("QD Ant"))
+    page.locator("#runs button").nth(SPHERE).click()
+    until(lambda: page.locator("#map-title").inner_text().startswith("Linear projection"))
+    assert "QD Ant" in page.locator(".lane .names").inner_text()  # what walks goes on walking
+    page = open_page(address + "#run=3", plays=False)
+    assert "is a function, not a robot" in page.locator("#stage-empty").inner_text()
+    page.locator("#map").focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".lane").count() == 0
+
+
+def test_history(open_page, address, records):
+    page = open_page(address)
+    assert page.locator("#moment").inner_text() == "now"
+    for iteration in (1, 2, 0):
+        page.locator("#iteration").fill(str(iteration))
+        n = len(records[HOPPER].archive(iteration)["cell"])
+        until(lambda n=n: page.locator("#map-title").inner_text() == f"QD Hopper: {n} of 64 cells")
+    assert page.locator("#moment").inner_text() == "0 evaluations"
+    assert page.locator(".moment:not(.off)").count() == 3
+    page.locator("#grow").click()
+    until(lambda: page.locator("#map-title").inner_text() != "QD Hopper: 0 of 64 cells")
+    page.locator("#iteration").fill("3")
+    until(lambda: page.locator("#moment").inner_text() == "now")
+
+
+def test_robustness_as_colour(open_page, address):
+    page = open_page(address)
+    map_picture = "document.querySelector('#map').toDataURL()"
+    before = page.evaluate(map_picture)
+    page.get_by_role("button", name="Robustness").click()
+    assert page.evaluate(map_picture) != before
+    assert page.locator("#legend-name").inner_text() == "robustness"
+    page.locator("#runs button").nth(WALKER).click()
+    until(lambda: page.locator("#colour").is_hidden())
+
+
+@pytest.mark.parametrize("run", [HOPPER, ANT])
+def test_on_a_phone_nothing_is_wider_than_the_page(open_page, address, run):
+    page = open_page(f"{address}#run={run}", width=400, height=800)
+    page.locator("#damage summary").click()
+    page.locator("#about summary").click()
+    page.locator("#pin-current").click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    wide = "[...document.querySelectorAll('main *')].map((e) => [e.getBoundingClientRect().right, e.outerHTML])"
+    assert [html for right, html in page.evaluate(wide) if right > 400.5] == []
+    assert page.locator("#map").bounding_box()["width"] > 300
+
+
+def test_light_and_dark(open_page, address):
+    background = "getComputedStyle(document.body).backgroundColor"
+    dark = open_page(address, color_scheme="dark")
+    light = open_page(address, color_scheme="light")
+    assert dark.evaluate(background) != light.evaluate(background)
+    with changes(light):
+        light.locator("#theme").click()
+    assert dark.evaluate(background) == light.evaluate(background)
+    light.reload()
+    assert dark.evaluate(background) == light.evaluate(background)  # it is remembered
+    with changes(dark):
+        dark.emulate_media(color_scheme="light")
+
+
+def test_those_who_want_no_motion_get_none(open_page, address):
+    page = open_page(address)
+    assert page.locator("#play").get_attribute("aria-pressed") == "false"
+    assert page.locator("#scrub").input_value() == "0"
+
+
+def test_a_problem_is_said(open_page, address):
+    page = open_page(address)
+    page.route("**/episode", lambda route: route.fulfill(status=503, json={"error": "The archive is being written."}))
+    page.locator("#map").focus()
+    page.keyboard.press("ArrowLeft")
+    with page.expect_response("**/episode"):
+        page.keyboard.press("Enter")
+    until(lambda: "The archive is being written." in page.locator(".lane .message").inner_text())
+    assert open_page.said.pop().startswith("Failed to load resource")  # Chromium's own words
+
+
+def test_a_run_that_has_just_begun(open_page, records, tmp_path):
+    folder = shutil.copytree(records[HOPPER].run.folder, tmp_path / "run")
+    for name in ("archive.npz", "history.npz", "metrics.csv"):
+        (folder / name).unlink()
+    with serving(make_records([load_run(folder)])) as address:
+        page = open_page(address, plays=False)
+        until(lambda: "has no archive.npz yet" in page.locator("#note").inner_text())
+        page.locator("#map").click()
+        page.keyboard.press("ArrowLeft")
+        assert page.locator("#history").is_hidden()
+        assert [text for text in open_page.said if "503" not in text] == []
+        open_page.said.clear()
+        page.close()
+
+
+def test_a_run_that_goes_on(open_page, tmp_path):
+    """What is new comes to the page by itself, here when somebody comes back to it."""
+    run = gaits.train(
+        HOPPER_TASK, "map_elites", evaluations=40, batch_size=20, out=tmp_path / "run", callback=lambda *_: True
+    )
+    with serving(make_records([run])) as address:
+        page = open_page(address)
+        before = page.locator("#map-title").inner_text()
+        gaits.resume(run.folder)
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        n = len(run.archive)
+        until(lambda: page.locator("#map-title").inner_text() == f"QD Hopper: {n} of 64 cells")
+        assert page.locator("#map-title").inner_text() != before
+        assert page.locator("#curves .scale span").nth(1).inner_text() == "40"
+        page.close()
+
+
+def test_an_archive_of_centroids(open_page, tmp_path):
+    export([make_centroid_run(tmp_path / "run")], tmp_path / "page.html")
+    page = open_page((tmp_path / "page.html").as_uri())
+    assert page.locator("#map-title").inner_text() == "QD Walker: 48 of 48 cells"
+    colors = page.evaluate("""() => {
+        const { data } = document.querySelector('#map').getContext('2d').getImageData(60, 20, 300, 300);
+        return new Set(new Uint32Array(data.buffer)).size }""")
+    assert colors > 40  # a patch for each
+    page.locator("#map").click(position={"x": 150, "y": 150})
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#told").inner_text().startswith("Cell ")
+
+
+def test_the_exported_file(open_page, file, records):
+    """Opened from disk: playing, scrubbing, comparing, history; what needs a server says so."""
+    page = open_page(file, moves=True)
+    with changes(page):
+        pass
+    pause(page)
+    with changes(page):
+        page.locator("#scrub").fill("4")
+    page.locator("#iteration").fill("1")
+    n = len(records[HOPPER].archive(1)["cell"])
+    until(lambda: page.locator("#map-title").inner_text() == f"QD Hopper: {n} of 64 cells")
+    page.locator("#pin-current").click()
+    page.locator("#runs button").nth(ANT).click()
+    until(lambda: page.locator(".lane dd").count() > 10)
+    assert page.locator(".lane").count() == 2
+    assert page.locator("#new-seed").is_disabled()
+    page.locator("#damage summary").click()
+    assert "gaits explore" in page.locator("#damage-note").inner_text()
+
+
+def test_the_exported_file_has_everything_inside(records, tmp_path):
+    assert export(records[:1], tmp_path / "page.html", cells=[str(filled(records[HOPPER])[0])]) == 1
+    text = (tmp_path / "page.html").read_text()
+    outside = re.findall(r"""(?:src|href)=["'](?!data:)[^"']*|\bimport\b[^;]*from[^;]*|url\([^)]*""", text)
+    assert outside == []
+    assert "default-src 'none'" in text
