@@ -15,7 +15,7 @@ from tyro.conf import Positional
 
 import gaits
 from gaits.adaptation import TITLES, Adaptation
-from gaits.cli import print_table
+from gaits.commands.options import print_table
 from gaits.console import say
 
 NAMES = ("unchanged", "best_first", "random", "bayesian", "exhaustive")

@@ -1,0 +1,56 @@
+"""``gaits tasks``, ``gaits algorithms`` and ``gaits bench``."""
+
+from dataclasses import fields
+from typing import Annotated, Literal
+
+from tyro.conf import Positional, arg
+
+from gaits.commands.options import print_table
+from gaits.tasks import TASKS
+
+
+def tasks() -> None:
+    """List the tasks: what can be trained on."""
+    header = ("task", "environment", "obs", "actions", "parameters", "grid", "objective range", "measures")
+    rows: list[tuple[str, ...]] = [header]
+    for task in TASKS.values():
+        low, high = task.objective_range
+        rows.append(
+            (
+                *(task.name, task.env_id, *(str(n or "-") for n in (task.obs_dim, task.action_dim))),
+                f"{task.solution_dim:,}",
+                *("x".join(map(str, task.grid)), f"{low:,.2f} .. {high:,.0f}", ", ".join(task.measure_names)),
+            )
+        )
+    print_table(rows)
+
+
+def algorithms() -> None:
+    """List the algorithms and their settings."""
+    from gaits.algorithms import ALGORITHMS
+
+    rows = [("algorithm", "name", "what it does", "settings (default)")]
+    for name, entry in ALGORITHMS.items():
+        settings = ", ".join(f"{field.name} ({field.default})" for field in fields(entry.settings))
+        rows.append((name, entry.title, entry.summary, settings))
+    print_table(rows)
+    print("\nSettings of one, explained: gaits train TASK ALGORITHM --help")
+
+
+def bench(
+    what: Positional[Literal["rollout"]],
+    *,
+    rounds: Annotated[int, arg(help="How often each side is measured; medians are reported.")] = 15,
+    steps: Annotated[int, arg(help="Simulated steps per side and round.")] = 4000,
+    threads: Annotated[int, arg(help="Threads of the parallel columns.")] = 2,
+) -> None:
+    """Measure speed on this machine.
+
+    rollout: bare physics, gaits, and the original environments, side by side on the same episodes (about five minutes).
+    """
+    from gaits.bench import rollout
+
+    for name, value in (("rounds", rounds), ("steps", steps), ("threads", threads)):
+        if value < 1:
+            raise ValueError(f"--{name} must be at least 1; got {value}.")
+    rollout.main(rounds=rounds, steps=steps, threads=threads)

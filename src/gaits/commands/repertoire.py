@@ -1,0 +1,165 @@
+"""What to do with a trained repertoire: ``gaits explore``, ``adapt``, ``video`` and ``export``."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from tyro.conf import Positional, arg
+
+from gaits.commands.options import Workers, print_table
+
+DAMAGE = "Weakened joints, such as bfoot=0.3: the strength that is left, from 0 (limp) to 1 (sound)."
+FRICTION = "Slippery feet, such as bfoot=0.1: a factor on the foot's friction; 0 is ice."
+
+
+def adapt(
+    run: Annotated[Positional[Path], arg(metavar="RUN", help="Folder of the run.")],
+    *,
+    damage: Annotated[tuple[str, ...], arg(metavar="JOINT=FACTOR ...", help=DAMAGE)] = (),
+    friction: Annotated[tuple[str, ...], arg(metavar="FOOT=FACTOR ...", help=FRICTION)] = (),
+    trials: Annotated[int, arg(help="The most trials on the damaged robot; a trial is one episode of one policy.")] = 20,
+    episodes: Annotated[int, arg(help="New episodes of each policy chosen, to tell it from a lucky one.")] = 10,
+    exhaustive: Annotated[bool, arg(help="Also try every policy, to know the best there was. Takes longest.")] = True,
+    seed: Annotated[int, arg(help="Same seed, same answer.")] = 42,
+    workers: Workers = None,
+    out: Annotated[Path | None, arg(help="Folder for adapt.json and adapt.png; default: RUN/adapt.")] = None,
+    json: Annotated[bool, arg(help="Print JSON, and nothing else, on stdout.")] = False,
+) -> None:
+    """Damage the robot, then find, with few trials, a policy of the archive that still walks.
+
+    Example: gaits adapt runs/qd_half_cheetah-pga_me-seed1 --damage bfoot=0 bshin=0.5
+
+    Example: gaits adapt runs/qd_walker-pga_me-seed1 --friction foot_left=0.1 --no-exhaustive
+    """
+    from gaits.adaptation import adapt as find
+    from gaits.analysis import recovery
+    from gaits.damage import parse_damage
+    from gaits.progress import make_counter
+
+    wrong = parse_damage(damage, friction)
+    with make_counter("episodes", sys.stderr if json else sys.stdout) as progress:
+        found = find(
+            run,
+            wrong,
+            trials=trials,
+            episodes=episodes,
+            exhaustive=exhaustive,
+            seed=seed,
+            workers=workers,
+            progress=progress,
+        )
+    folder = out or run / "adapt"
+    text = recovery.save(found, folder)
+    if json:
+        print(text, end="")
+        return
+    print_table(recovery.table(found))
+    print("\n".join(["", *recovery.sentences(found), f"Look at {folder / 'adapt.png'}. Watch the policy with:"]))
+    words = [word for name, values in (("--damage", damage), ("--friction", friction)) if values for word in (name, *values)]
+    print("  " + shlex.join(["gaits", "video", str(run), "--cell", found.cell(), *words]))
+
+
+def video(
+    run: Annotated[Positional[Path], arg(metavar="RUN", help="Folder of the run.")],
+    *,
+    cell: Annotated[
+        tuple[str, ...],
+        arg(
+            aliases=("--cells",), metavar="I,J ...", help="Cells such as 3,12, or plain indices; several play side by side."
+        ),
+    ] = (),
+    best: Annotated[bool, arg(help="The best policy; the default without --cell, and before the others with it.")] = False,
+    out: Annotated[
+        Path | None, arg(metavar="FILE.mp4", help="Default: best.mp4 or cell-I-J.mp4 in the run's folder.")
+    ] = None,
+    seed: Annotated[int, arg(help="Seed of the episode; the same for all.")] = 42,
+    fps: Annotated[int, arg(help="Frames per second; always real time.")] = 30,
+    size: Annotated[
+        tuple[int, int] | None, arg(metavar="W H", help="Size of each picture; default: 480 360, of several 320 240.")
+    ] = None,
+    seconds: Annotated[float | None, arg(help="Stop after so many seconds; default: when the last episode ends.")] = None,
+    damage: Annotated[tuple[str, ...], arg(metavar="JOINT=FACTOR ...", help=DAMAGE)] = (),
+    friction: Annotated[tuple[str, ...], arg(metavar="FOOT=FACTOR ...", help=FRICTION)] = (),
+) -> None:
+    """Film policies of an archive: an mp4 of the best, of a cell, or of several side by side. Needs gaits[video] or ffmpeg.
+
+    Example: gaits video runs/qd_walker-pga_me-seed1 --cells 3,12 20,8 31,31 --seconds 5
+    """
+    from gaits.damage import parse_damage
+    from gaits.progress import make_counter
+    from gaits.video import make_video
+
+    wrong = parse_damage(damage, friction)
+    options: dict[str, Any] = {"out": out, "seed": seed, "fps": fps, "size": size, "seconds": seconds, "damage": wrong}
+    with make_counter("frames") as progress:
+        made = make_video(run, cell, best=best, progress=progress, **options)
+    for played in made.played:
+        ended = "fell" if played.fell else "ended"
+        print(f"cell {played.cell}: return {played.episode.objective:,.1f}, {ended} after {played.seconds:.1f} s")
+    print(f"{made.path}: {made.seconds:.1f} s, {made.path.stat().st_size / 1e6:.1f} MB")
+    print("Take a policy out with:\n  " + shlex.join(["gaits", "export", str(run), "--cell", made.played[0].cell]))
+
+
+def export(
+    run: Annotated[Positional[Path], arg(metavar="RUN", help="Folder of the run.")],
+    *,
+    cell: Annotated[str | None, arg(metavar="I,J", help="A cell such as 3,12, or a plain index; default: the best.")] = None,
+    best: Annotated[bool, arg(help="The best policy; the default without --cell.")] = False,
+    out: Annotated[
+        Path | None, arg(metavar="FILE", help="An .npz, .safetensors or .onnx file; default: an .npz in the run's folder.")
+    ] = None,
+) -> None:
+    """Take one policy out of an archive, as a file that runs without gaits.
+
+    .safetensors needs gaits[safetensors], .onnx needs gaits[onnx].
+
+    Example: gaits export runs/qd_walker-pga_me-seed1 --cell 3,12 --out policy.onnx
+    """
+    from gaits.export import export_policy
+
+    if best and cell is not None:
+        raise ValueError("Give --best or --cell, not both.")
+    path, about = export_policy(run, cell, out)
+    measures = ", ".join(f"{name} {v:.2f}" for name, v in zip(about["measure_names"], about["measures"], strict=True))
+    print(f"{path}: cell {about['cell']}, objective {about['objective']:,.1f}, {measures}")
+    print(f"{len(about['observations'])} observations, {len(about['actions'])} actions: {', '.join(about['actions'])}")
+    print("Watch it with:\n  " + shlex.join(["gaits", "video", str(run), "--cell", about["cell"]]))
+
+
+def explore(
+    runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN", help="Folders of runs, or of studies.")],
+    *,
+    host: Annotated[str, arg(help="Address to listen on. The default can be reached from this machine only.")] = "127.0.0.1",
+    port: Annotated[int, arg(help="Port to listen on; default: any free one.")] = 0,
+    browser: Annotated[bool, arg(help="Open the page in the browser, if there is one.")] = True,
+    export: Annotated[
+        Path | None, arg(metavar="FILE", help="Instead, write one HTML file that works without a server.")
+    ] = None,
+    cells: Annotated[
+        tuple[str, ...],
+        arg(help="Cells whose policies the file has, such as 3,12; default: a dozen of the best, well spread."),
+    ] = (),
+) -> None:
+    """Look at archives in the browser: click a cell and watch that policy walk. Needs gaits[explore].
+
+    Example: gaits explore runs/qd_walker-pga_me-seed1
+
+    Example: gaits explore runs/study --export study.html
+    """
+    from gaits.explorer.serve import find_records, serve
+    from gaits.progress import make_counter
+
+    if not runs:
+        raise ValueError("Give at least one run's folder.")
+    if cells and export is None:
+        raise ValueError("--cells are for --export; the page itself can play every cell.")
+    records = find_records(runs)
+    if export is None:
+        serve(records, host, port, browser)
+        return
+    from gaits.explorer.export import export as write
+
+    with make_counter("episodes played") as progress:
+        n = write(records, export, cells, progress)
+    print(f"{export}: {export.stat().st_size / 1e6:.1f} MB, {n} policies to watch. Open it in any browser.")

@@ -1,0 +1,172 @@
+"""``gaits study``, ``gaits evaluate`` and ``gaits compare``."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from tyro.conf import Positional, arg
+
+from gaits.commands.options import Deadline, LearnerCores, OwnTask, Scheduler, Workers, import_tasks, print_table
+
+
+def study(
+    study: Annotated[
+        Positional[Path | None], arg(metavar="STUDY", help="A TOML file, or the folder of a study begun.")
+    ] = None,
+    *,
+    preset: Annotated[
+        str | None, arg(help="Instead of a file: paper, the paper's 5 algorithms, 4 tasks and 5 seeds.")
+    ] = None,
+    evaluations: Annotated[int | None, arg(help="Evaluations of each run, instead of the study's.")] = None,
+    seeds: Annotated[str | None, arg(help="Seeds such as 1..5 or 1,2,7, instead of the study's.")] = None,
+    out: Annotated[Path | None, arg(help="Folder of the study; default: runs/NAME, or where it was begun.")] = None,
+    task: OwnTask = (),
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    deadline: Deadline = 300.0,
+    at_once: Annotated[int, arg(help="Runs that share a cluster, each in a process of its own; needs --scheduler.")] = 1,
+    learner_cores: LearnerCores = None,
+    dry_run: Annotated[bool, arg(help="Only list the runs.")] = False,
+) -> None:
+    """Make many runs: tasks x algorithms x seeds. Begun runs are resumed, finished ones skipped; failures do not stop it.
+
+    Example: gaits study --preset paper --evaluations 10000 --seeds 1..3
+
+    Example: gaits study examples/study.toml
+    """
+    from gaits.study import load_study, make_overview, run_study
+    from gaits.study import preset as find_preset
+
+    import_tasks(task)
+    if (study is None) == (preset is None):
+        raise ValueError("Give a study's TOML file or folder, or --preset paper; one of the two.")
+    plan = load_study(study) if study is not None else find_preset(str(preset))
+    plan = plan.with_(evaluations=evaluations, seeds=seeds)
+    folder = out or (study if study is not None and study.is_dir() else Path("runs", plan.name))
+    if dry_run:
+        print("\n".join(run.name for run in plan.runs))
+        print(f"{len(plan.runs)} runs of {plan.evaluations:,} evaluations, in {folder}.")
+        return
+    report = run_study(
+        plan,
+        folder,
+        workers,
+        learner_cores,
+        make_overview(plan),
+        scheduler=scheduler,
+        deadline=deadline,
+        at_once=at_once,
+    )
+    print(report)
+    if report.interrupted:
+        raise KeyboardInterrupt
+    if report.failed:
+        raise ValueError(f"{len(report.failed)} of {report.planned} runs failed; see above.")
+
+
+def evaluate(
+    runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN", help="Folders of runs, or of studies.")],
+    *,
+    episodes: Annotated[int, arg(help="New episodes per elite.")] = 10,
+    seed: Annotated[int, arg(help="Same seed, same episodes, for all elites of all runs.")] = 42,
+    task: OwnTask = (),
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+) -> None:
+    """Play every elite again: how robust the archive is, and what is left of it without luck.
+
+    Writes evaluation.npz and evaluation.json beside the run; gaits compare reads them.
+
+    Example: gaits evaluate runs/qd_hopper-pga_me-seed1
+    """
+    from gaits.analysis.collect import expand
+    from gaits.analysis.robustness import evaluate_run
+    from gaits.archives import summary
+    from gaits.console import say
+    from gaits.progress import make_counter
+    from gaits.runs import load_run
+
+    import_tasks(task)
+    found_runs = [load_run(folder) for folder in expand(runs)]  # all of them first: a typo should not cost an hour
+    if not found_runs:
+        raise ValueError("Give at least one run's folder.")
+    failed = 0
+    for run in found_runs:
+        folder = run.folder
+        try:
+            with make_counter(f"{folder.name}: elites played again") as progress:
+                found = evaluate_run(run, episodes, seed, workers, progress, scheduler)
+        except ValueError as error:
+            if len(found_runs) == 1:
+                raise
+            say(f"left out {folder}: {error}")
+            failed += 1
+            continue
+        before = summary(run.archive, run.task.objective_range[0])
+        after = summary(found.corrected(run.task), run.task.objective_range[0])
+        print(f"{folder}: mean elite robustness {found.robustness:,.2f} over {episodes} episodes")
+        for name, title in (("qd_score", "QD score"), ("coverage", "coverage"), ("objective_max", "best")):
+            form = ".1%" if name == "coverage" else ",.1f"
+            print(f"  {title}: {before[name]:{form}}, corrected {after[name]:{form}}")
+    print(f"Compare runs with:\n  gaits compare {shlex.join(map(str, runs))}")
+    if failed:
+        raise ValueError(f"{failed} of {len(found_runs)} runs were left out; see above.")
+
+
+def compare(
+    runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN", help="Folders of runs, or of studies.")],
+    *,
+    out: Annotated[Path, arg(help="Folder for the tables, statistics, figures and the report.")] = Path("comparison"),
+    evaluations: Annotated[
+        int | None, arg(help="Compare after so many evaluations; default: where the shortest run of each task ends.")
+    ] = None,
+    min_objective: Annotated[
+        str, arg(help="Offset of the QD score: task, scan (the lowest objective inserted in these runs), or a number.")
+    ] = "task",
+    welch: Annotated[
+        Literal["auto", "yes", "no"],
+        arg(help="t tests that allow for unequal variances; auto: where groups differ in size."),
+    ] = "auto",
+    unfinished: Annotated[bool, arg(help="Also compare runs that have not done all their evaluations.")] = False,
+    growth: Annotated[bool, arg(help="Also draw a GIF per task of an archive filling up.")] = False,
+) -> None:
+    """Compare runs: the paper's tables, statistics and figures, and one HTML report to send.
+
+    Example: gaits compare runs/paper --out comparison
+    """
+    from gaits.analysis import tables
+    from gaits.analysis.compare import compare as compare_runs
+    from gaits.console import say
+
+    if not runs:
+        raise ValueError("Give at least one run's folder.")
+    offset: Any = min_objective
+    if min_objective not in ("task", "scan"):
+        try:
+            offset = float(min_objective)
+        except ValueError:
+            raise ValueError(f"--min-objective must be task, scan or a number; got {min_objective!r}.") from None
+    collection, findings = compare_runs(
+        runs,
+        out,
+        evaluations=evaluations,
+        min_objective=offset,
+        welch={"auto": "auto", "yes": True, "no": False}[welch],  # type: ignore[arg-type]
+        unfinished=unfinished,
+        growth=growth,
+        command=shlex.join(["gaits", *sys.argv[1:]]),
+        progress=lambda step: say(f"{step} ..."),
+    )
+    for name, why in collection.skipped.items():
+        say(f"left out {name}: {why}")
+    for note in collection.notes:
+        say(note)
+    metric = tables.METRICS["qd_score"]
+    text = tables.printed(tables.means(collection, "qd_score"), collection, metric)
+    print_table([(metric.title, *text.header), *((title, *(number for number, _ in row)) for title, row in text.rows)])
+    print()
+    for sentence in findings.verdicts.values():
+        print(sentence)
+    n = len(collection.final)
+    print(f"{n} run{'s' * (n != 1)} compared. Everything is in {out}. Open {out / 'report.html'}")
