@@ -243,7 +243,7 @@ def test_policies_side_by_side(open_page, address):
 def test_damage(open_page, address):
     page = open_page(address + "#run=1")
     page.locator("#damage summary").click()
-    assert page.locator("#damage-joints input").count() == 6
+    until(lambda: page.locator("#damage-joints input").count() == 6)
     pause(page)
     page.locator("#scrub").fill("5")
     sound = page.locator(".lane .main dd").inner_text()
@@ -266,7 +266,7 @@ def test_runs_can_be_switched(open_page, address):
     until(lambda: page.locator("#map-title").inner_text().startswith("Linear projection"))
     assert "QD Ant" in page.locator(".lane .names").inner_text()  # what walks goes on walking
     page = open_page(address + "#run=3", plays=False)
-    assert "is a function, not a robot" in page.locator("#stage-empty").inner_text()
+    until(lambda: "is a function, not a robot" in page.locator("#stage-empty").inner_text())
     page.locator("#map").focus()
     page.keyboard.press("Enter")
     assert page.locator(".lane").count() == 0
