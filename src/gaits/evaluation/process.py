@@ -20,7 +20,7 @@ from gaits.tasks.task import Task
 
 ATTEMPTS = 3
 """Times an episode is tried when its process dies: once may be bad luck, such as a lack of memory."""
-SECONDS_TO_END = 2.0
+SECONDS_TO_START, SECONDS_TO_END = 120.0, 2.0
 _starting = threading.Lock()
 
 
@@ -40,7 +40,7 @@ class ProcessPlayer:
             self.process.start()
         there.close()
         try:
-            self._receive()
+            self._receive(SECONDS_TO_START)
         except (EOFError, OSError):
             raise EpisodeFailed(
                 f"The process for {self.task.name} ended before it was ready ({self._how_it_died()}). A script that trains "
@@ -55,7 +55,7 @@ class ProcessPlayer:
             began = time.monotonic()
             try:
                 self.pipe.send(setup)
-                return self._receive()
+                return self._receive(self.deadline)
             except (EOFError, OSError):
                 late = time.monotonic() - began >= self.deadline
                 death = f"no answer for {self.deadline:g} seconds" if late else self._how_it_died()
@@ -64,8 +64,8 @@ class ProcessPlayer:
                     self._start()
         raise EpisodeFailed(f"The process that played it failed {ATTEMPTS} times in a row ({death}).")
 
-    def _receive(self) -> Any:
-        if not self.pipe.poll(self.deadline):
+    def _receive(self, seconds: float) -> Any:
+        if not self.pipe.poll(seconds):
             self.process.kill()
             raise EOFError
         good, value = self.pipe.recv()
