@@ -37,7 +37,7 @@ def gaussian_process(places, seen, residuals):
     """Mean and standard deviation by the textbook formula."""
 
     def kernel(a, b):
-        d = np.sqrt(5) * np.linalg.norm(a[:, None] - b[None], axis=2) / LENGTH_SCALE
+        d = np.sqrt(5) * np.linalg.norm(a[:, None] - b[None], axis=2) / (2 * LENGTH_SCALE)
         return (1 + d + d**2 / 3) * np.exp(-d)
 
     k = kernel(places, places[seen])

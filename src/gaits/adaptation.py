@@ -27,8 +27,9 @@ from gaits.settings import whole_number
 
 KAPPA = 0.05
 """Weight of the uncertainty in the choice of the next trial (κ)."""
-LENGTH_SCALE = 0.4
-"""How far in the measures, each from 0 to 1, a trial teaches (ρ)."""
+LENGTH_SCALE = 0.4 / 6
+"""How far a trial teaches (ρ), for each measure, which go from 0 to 1. The original's 0.4 was for a map of six measures. In
+two it covers nearly all of the map, and one bad trial of the champion made the search give up; see docs/adapt.md."""
 NOISE = 0.001
 """Variance of a trial's return, in units of the archive's spread squared (σ²)."""
 ALPHA = 0.9
@@ -233,6 +234,7 @@ def map_based_search(
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import Matern
 
+    kernel = Matern(LENGTH_SCALE * places.shape[1], nu=2.5)
     tried: list[int] = []
     values: list[float] = []
     mean, std = prior, np.ones_like(prior)
@@ -242,7 +244,7 @@ def map_based_search(
         tried.append(int(np.argmax(promise)))
         values.append(attempt(tried[-1]))
         # Fixed hyper-parameters: a handful of trials says too little to fit them.
-        process = GaussianProcessRegressor(Matern(LENGTH_SCALE, nu=2.5), alpha=NOISE, optimizer=None)
+        process = GaussianProcessRegressor(kernel, alpha=NOISE, optimizer=None)
         process.fit(places[tried], np.array(values) - prior[tried])
         correction, std = process.predict(places, return_std=True)
         mean = prior + correction
