@@ -27,11 +27,12 @@ from gaits.settings import whole_number
 
 KAPPA = 0.05
 """Weight of the uncertainty in the choice of the next trial (κ)."""
-LENGTH_SCALE = 0.4 / 6
-"""How far a trial teaches (ρ), for each measure, which go from 0 to 1. The original's 0.4 was for a map of six measures. In
-two it covers nearly all of the map, and one bad trial of the champion made the search give up; see docs/adapt.md."""
-NOISE = 0.001
-"""Variance of a trial's return, in units of the archive's spread squared (σ²)."""
+LENGTH_SCALE = 0.4
+"""How far a trial teaches (ρ), as a share of the typical (RMS) distance √(k/6) between two places in a cube of k measures. In
+the original's six that is 1; in one or two, 0.4 outright would cover nearly all of the map."""
+NOISE = 2.0
+"""Variance of what a trial says only about the gait tried (σ²), where what it says about the gaits around has variance 1. The
+original's is 0.001. Here about 70 % of the effect of a damage differs between next neighbours; see docs/adapt.md."""
 ALPHA = 0.9
 """Stop when the best trial is at least this share of the best that is still expected (α)."""
 
@@ -234,7 +235,7 @@ def map_based_search(
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import Matern
 
-    kernel = Matern(LENGTH_SCALE * places.shape[1], nu=2.5)
+    kernel = Matern(LENGTH_SCALE * np.sqrt(places.shape[1] / 6), nu=2.5)
     tried: list[int] = []
     values: list[float] = []
     mean, std = prior, np.ones_like(prior)
@@ -248,6 +249,7 @@ def map_based_search(
         process.fit(places[tried], np.array(values) - prior[tried])
         correction, std = process.predict(places, return_std=True)
         mean = prior + correction
+        mean[tried] = values  # what the gaits around do not share is known of these
     return tried, values, mean
 
 
