@@ -28,11 +28,11 @@ from gaits.settings import whole_number
 KAPPA = 0.05
 """Weight of the uncertainty in the choice of the next trial (κ)."""
 LENGTH_SCALE = 0.4
-"""How far a trial teaches (ρ), as a share of the typical (RMS) distance √(k/6) between two places in a cube of k measures. In
-the original's six that is 1; in one or two, 0.4 outright would cover nearly all of the map."""
+"""How far a trial teaches (ρ), as a share of the typical (RMS) distance √(k/6) between two places in a cube of k measures.
+In the original's six that is 1; in one or two, 0.4 outright would cover nearly all of the map."""
 NOISE = 2.0
-"""Variance of what a trial says only about the gait tried (σ²), where what it says about the gaits around has variance 1. The
-original's is 0.001. Here about 70 % of the effect of a damage differs between next neighbours; see docs/adapt.md."""
+"""Variance of what a trial says only about the gait tried (σ²), where what it says about the gaits around has variance 1.
+The original's is 0.001. Here about 70 % of the effect of a damage differs between next neighbours; see docs/adapt.md."""
 ALPHA = 0.9
 """Stop when the best trial is at least this share of the best that is still expected (α)."""
 
