@@ -186,6 +186,16 @@ def test_shares_by_hand(run):
     assert np.isnan(by_hand(found, unchanged=100.0).share_recovered("bayesian"))
 
 
+def test_luck_is_named(run):
+    found = adapt(run, LEG, **SMALL)
+    lucky, sure = (
+        dataclasses.replace(found, choices={**found.choices, "bayesian": dataclasses.replace(found.chosen, damaged=returns)})
+        for returns in (np.full(2, 0.4) * found.chosen.returns.max(), np.full(2, found.chosen.returns.max()))
+    )
+    assert "was luck; another --seed" in " ".join(recovery.sentences(lucky))
+    assert "was luck; another --seed" not in " ".join(recovery.sentences(sure))
+
+
 def test_choice_by_hand():
     choice = Choice("random", np.array([7, 3, 5]), np.array([1.0, 4.0, 2.0]), np.zeros(1), np.zeros(1))
     assert (choice.found, choice.row) == (2, 3)
