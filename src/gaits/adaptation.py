@@ -28,9 +28,11 @@ from gaits.settings import whole_number
 KAPPA = 0.05
 """Weight of the uncertainty in the choice of the next trial (κ)."""
 LENGTH_SCALE = 0.4
-"""How far in the measures, each from 0 to 1, a trial teaches (ρ)."""
-NOISE = 0.001
-"""Variance of a trial's return, in units of the archive's spread squared (σ²)."""
+"""How far a trial teaches (ρ), as a share of the typical (RMS) distance √(k/6) between two places in a cube of k measures.
+In the original's six that is 1; in one or two, 0.4 outright would cover nearly all of the map."""
+NOISE = 2.0
+"""Variance of what a trial says only about the gait tried (σ²), where what it says about the gaits around has variance 1.
+The original's is 0.001. Here about 70 % of the effect of a damage differs between next neighbours; see docs/adapt.md."""
 ALPHA = 0.9
 """Stop when the best trial is at least this share of the best that is still expected (α)."""
 
@@ -233,6 +235,7 @@ def map_based_search(
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import Matern
 
+    kernel = Matern(LENGTH_SCALE * np.sqrt(places.shape[1] / 6), nu=2.5)
     tried: list[int] = []
     values: list[float] = []
     mean, std = prior, np.ones_like(prior)
@@ -242,10 +245,11 @@ def map_based_search(
         tried.append(int(np.argmax(promise)))
         values.append(attempt(tried[-1]))
         # Fixed hyper-parameters: a handful of trials says too little to fit them.
-        process = GaussianProcessRegressor(Matern(LENGTH_SCALE, nu=2.5), alpha=NOISE, optimizer=None)
+        process = GaussianProcessRegressor(kernel, alpha=NOISE, optimizer=None)
         process.fit(places[tried], np.array(values) - prior[tried])
         correction, std = process.predict(places, return_std=True)
         mean = prior + correction
+        mean[tried] = values  # what the gaits around do not share is known of these
     return tried, values, mean
 
 

@@ -50,11 +50,14 @@ def sentences(found: Adaptation) -> list[str]:
     prior = "means over new episodes, by gaits evaluate"
     if not found.prior.evaluated:
         prior = f"one recorded episode each, which may be luck; better: gaits evaluate {found.run.folder}, then this again"
+    trial = chosen.returns.max()
+    lucky = f" The trial it was chosen by ({trial:,.1f}) was luck; another --seed tries other episodes."
+    lucky = lucky if trial > 0 and chosen.damaged.mean() < trial / 2 else ""
     return [
         f"{found.damage}: the return of the archive's champion went from {champion.sound.mean():,.1f} to "
         f"{champion.damaged.mean():,.1f}.",
         f"Bayesian optimization chose cell {found.cell()} after {len(chosen.rows)} "
-        f"trial{'s' * (len(chosen.rows) != 1)}: return {chosen.damaged.mean():,.1f}.",
+        f"trial{'s' * (len(chosen.rows) != 1)}: return {chosen.damaged.mean():,.1f}.{lucky}",
         f"On trials: the one episode it was chosen by. Played again: mean of {len(chosen.damaged)} new episodes. "
         "Of sound: share of the champion's return on the sound robot. "
         "Recovered: share of what the damage cost the champion.",
@@ -84,6 +87,7 @@ def draw_curves(ax: Axes, found: Adaptation) -> None:
     chosen = found.chosen
     ax.plot(chosen.found, chosen.returns.max(), "o", color=COLORS["bayesian"], fillstyle="none", markersize=10)
     ax.set(xlabel="trials on the damaged robot", ylabel="best return so far (one episode each)")
+    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(fontsize="small")
 
