@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from gaits.adaptation import TITLES, Adaptation
 from gaits.analysis.figures import draw_archive, draw_profile
@@ -89,7 +90,7 @@ def draw_curves(ax: Axes, found: Adaptation) -> None:
     chosen = found.chosen
     ax.plot(chosen.found, chosen.returns.max(), "o", color=COLORS["bayesian"], fillstyle="none", markersize=10)
     ax.set(xlabel="trials on the damaged robot", ylabel="best return so far (one episode each)")
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(fontsize="small")
 
