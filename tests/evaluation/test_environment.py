@@ -171,9 +171,9 @@ def test_a_process_that_always_dies():
 
 
 def test_a_process_that_dies_or_hangs_once_costs_nothing(tmp_path):
-    expected = evaluate("")
-    assert same(evaluate("die once", flag=str(tmp_path / "died")), expected)
-    assert same(evaluate("hang once", flag=str(tmp_path / "hung"), deadline=3.0), expected)
+    expected = evaluate("", workers=1)
+    assert same(evaluate("die once", workers=1, flag=str(tmp_path / "died")), expected)
+    assert same(evaluate("hang once", workers=1, flag=str(tmp_path / "hung"), deadline=3.0), expected)
 
 
 def test_a_reward_that_is_not_finite_is_flagged():

@@ -297,7 +297,7 @@ def test_cores_change_nothing():
         with on_cores(None if sys.argv[1] == "pinned" else 1):
             td3.train(3)
         td3.train(3)
-        gradient, offspring = td3.gradient(td3.greedy, 20_000), td3.vary(td3.greedy[None], 2, 256, 0.1)
+        gradient, offspring = td3.gradient(td3.greedy, 10_000), td3.vary(td3.greedy[None], 2, 256, 0.1)
         for numbers in (td3.greedy, td3.nets.critics, gradient, offspring):
             print(hashlib.sha256(np.asarray(numbers).tobytes()).hexdigest())
     """

@@ -15,7 +15,7 @@ from gaits.tasks.linear_projection import linear_projection
 
 CRITIC = {"critic_steps": 50, "critic_hidden": (32, 32), "critic_batch": 64, "timeout_terminal": False}
 HOPPER = {
-    "map_elites": ({"sigma": 0.1}, 3000),
+    "map_elites": ({"sigma": 0.1}, 2000),
     "cma_mega_es": ({"batch_size": 40, "es_samples": 40}, 4000),
     "cma_mega_td3_es": ({"batch_size": 40, "es_samples": 40, **CRITIC}, 4000),
     "pga_me": ({"batch_size": 40, "iso_sigma": 0.05, **CRITIC}, 3000),

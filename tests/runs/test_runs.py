@@ -195,10 +195,10 @@ def start_driver(folder, arguments):
 
 def test_killed_at_random_moments(tmp_path):
     """SIGKILL, anywhere: what is left can be resumed, and ends as if nothing had happened."""
-    arguments = {**ARGUMENTS, "evaluations": 1600}
+    arguments = {**ARGUMENTS, "evaluations": 800}
     expected = gaits.train(small_task(), "map_elites", out=tmp_path / "expected", **arguments)
     moments = random.Random(0)
-    for _ in range(4):
+    for _ in range(2):
         process = start_driver(tmp_path / "run", arguments)
         time.sleep(moments.uniform(0.3, 1.5))
         process.kill()
