@@ -56,3 +56,4 @@ def test_training_is_the_same_on_1_and_2_threads_and_on_2_processes(tmp_path):
         assert main(["train", "mj_walker", "map_elites", *options, *how, "--out", str(tmp_path / place)]) == 0
     assert_same_archive(tmp_path / "1", tmp_path / "2")
     assert_same_archive(tmp_path / "1", tmp_path / "p")
+    assert main(["export", str(tmp_path / "1")]) == 0

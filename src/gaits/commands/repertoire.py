@@ -123,8 +123,9 @@ def export(
     path, about = export_policy(run, cell, out)
     measures = ", ".join(f"{name} {v:.2f}" for name, v in zip(about["measure_names"], about["measures"], strict=True))
     print(f"{path}: cell {about['cell']}, objective {about['objective']:,.1f}, {measures}")
-    print(f"{len(about['observations'])} observations, {len(about['actions'])} actions: {', '.join(about['actions'])}")
-    print("Watch it with:\n  " + shlex.join(["gaits", "video", str(run), "--cell", about["cell"]]))
+    if "actions" in about:  # a robot whose parts have names, and that can be drawn
+        print(f"{len(about['observations'])} observations, {len(about['actions'])} actions: {', '.join(about['actions'])}")
+        print("Watch it with:\n  " + shlex.join(["gaits", "video", str(run), "--cell", about["cell"]]))
 
 
 def explore(
