@@ -247,6 +247,11 @@ def test_bad_schedulers(scheduler, workers, message, monkeypatch):
         ClusterEvaluator(hopper(), scheduler, workers)
 
 
+def test_bad_deadline(address):
+    with pytest.raises(ValueError, match="deadline must be a number above 0; got -1"):
+        ClusterEvaluator(hopper(), address, deadline=-1)
+
+
 def test_a_file_that_is_no_schedulers(tmp_path):
     (tmp_path / "file.json").write_text("{}")
     with pytest.raises(ValueError, match="is not a scheduler's file"):

@@ -27,7 +27,7 @@ from gaits.evaluation.local import available_cores
 from gaits.evaluation.player import EpisodeFailed
 from gaits.evaluation.results import Results
 from gaits.physics.world import Episode
-from gaits.settings import whole_number
+from gaits.settings import positive, whole_number
 from gaits.tasks.task import Task
 
 ATTEMPTS = 10
@@ -63,6 +63,7 @@ class ClusterEvaluator:
         if task.env is not None:
             task.env.check()
         self.task, self.deadline = task, deadline
+        positive(self, "deadline")
         self._task_bytes = pickle.dumps(task)
         self._closed = False
         with contextlib.ExitStack() as stack:
@@ -102,7 +103,10 @@ class ClusterEvaluator:
     def give_up_holders(self, futures: Iterable[Any]) -> None:
         """Take the workers that hold these chunks off the cluster; the scheduler then hands the chunks to others."""
         keys = {future.key for future in futures}
-        holders = [worker for worker, held in self.client.processing().items() if keys.intersection(held)]
+        try:
+            holders = [worker for worker, held in self.client.processing().items() if keys.intersection(held)]
+        except OSError:  # it is the scheduler that does not answer
+            return self.reconnect()
         if not self.threads:
             raise ClusterLost(f"The cluster at {self.address} had no workers to play on for {self.deadline:g} seconds.")
         if not holders:
