@@ -5,6 +5,14 @@ import pytest
 
 import gaits
 
+LONG = ("test_killed", "test_hopping", "test_cores_change_nothing", "test_bench", "test_a_scheduler_that_restarts")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long tests first, so that parallel workers end together."""
+    items.sort(key=lambda item: not item.name.startswith(LONG))
+
+
 ROBOTS = [name for name, task in gaits.TASKS.items() if task.robot]
 
 

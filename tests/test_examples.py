@@ -16,7 +16,7 @@ ARGUMENTS = {
     "01_evaluate.py": ["4"],
     "02_train.py": ["400", "run"],
     "03_own_gradients.py": ["3"],
-    "04_compare.py": ["200", "study"],
+    "04_compare.py": ["100", "study"],
     "05_own_environment.py": ["100"],
     "06_run_exported_policy.py": ["best.npz"],
 }

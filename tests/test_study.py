@@ -523,12 +523,12 @@ KILLED = {
     "evaluations": 50,
     "seeds": [1, 2],
     "tasks": ["qd_hopper", "qd_walker"],
-    "algorithms": ["map_elites", "cma_mega_es", "pga_me"],
+    "algorithms": ["map_elites", "cma_mega_es", "me_es"],
     "task": {"qd_hopper": {**TINY, "grid": [64]}, "qd_walker": {**TINY, "grid": [8, 8]}},
     "settings": {
         "map_elites": {"batch_size": 8},
         "cma_mega_es": {"batch_size": 8, "es_samples": 8},
-        "pga_me": {"batch_size": 8, "pg_steps": 2, "pg_batch": 16, **CRITIC},
+        "me_es": {"batch_size": 8},
     },
 }
 DRIVER = """

