@@ -518,7 +518,6 @@ def test_arguments_are_checked_before_the_first_run(tmp_path):
     assert not (tmp_path / "study").exists()
 
 
-CRITIC = {"critic_steps": 4, "critic_batch": 16, "critic_hidden": [8], "buffer_size": 500}
 KILLED = {
     "evaluations": 50,
     "seeds": [1, 2],
