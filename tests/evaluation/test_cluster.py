@@ -33,6 +33,13 @@ def address():
         yield address
 
 
+@pytest.fixture
+def fragile():
+    """A cluster of the test's own, to be broken."""
+    with open_cluster("local", 2) as address:
+        yield address
+
+
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
     """The run that all others must equal."""
@@ -65,14 +72,14 @@ class TestCluster(EvaluatorSuite):
             np.testing.assert_array_equal(values, getattr(other.transitions, name))
 
 
-def test_workers_killed_all_the_time_change_nothing(address, expected, tmp_path):
+def test_workers_killed_all_the_time_change_nothing(fragile, expected, tmp_path):
     done = threading.Event()
     killed = []
 
     def kill():
         from distributed import Client
 
-        with Client(address, set_as_default=False) as client:
+        with Client(fragile, set_as_default=False) as client:
             while not done.wait(2.0):
                 with contextlib.suppress(Exception):
                     victim = sorted(client.run(os.getpid).values())[len(killed) % 2]
@@ -82,7 +89,7 @@ def test_workers_killed_all_the_time_change_nothing(address, expected, tmp_path)
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        run = gaits.train(hopper(), "map_elites", scheduler=address, out=tmp_path / "run", **RUN)
+        run = gaits.train(hopper(), "map_elites", scheduler=fragile, out=tmp_path / "run", **RUN)
     finally:
         done.set()
         killer.join()
@@ -91,10 +98,10 @@ def test_workers_killed_all_the_time_change_nothing(address, expected, tmp_path)
     assert run.metrics["evaluations"].iloc[-1] == 200
 
 
-def test_a_worker_that_hangs_is_given_up(address, tmp_path, capsys):
+def test_a_worker_that_hangs_is_given_up(fragile, tmp_path, capsys):
     tasks = [own_tasks.point(trouble="hang once", flag=str(tmp_path / "hung")), own_tasks.point()]
     solutions = random_solutions(tasks[0], 12)
-    with ClusterEvaluator(tasks[0], address, deadline=6.0) as a, gaits.LocalEvaluator(tasks[1], 1) as b:
+    with ClusterEvaluator(tasks[0], fragile, deadline=6.0) as a, gaits.LocalEvaluator(tasks[1], 1) as b:
         one, other = (e.evaluate(solutions, range(12)) for e in (a, b))
     assert same(one, other)
     assert "no answer for 6 s, so giving up tcp://" in capsys.readouterr().err
@@ -108,11 +115,11 @@ def test_an_error_comes_home_with_its_traceback(address):
         assert text in str(caught.value)
 
 
-def test_an_episode_that_kills_every_worker(address, monkeypatch):
+def test_an_episode_that_kills_every_worker(fragile, monkeypatch):
     monkeypatch.setattr(cluster, "ATTEMPTS", 1)
     task = own_tasks.point(trouble="die")
     with (
-        ClusterEvaluator(task, address) as evaluator,
+        ClusterEvaluator(task, fragile) as evaluator,
         pytest.raises(EpisodeFailed, match=r"Solutions 3 to 3 .* cannot be played"),
     ):
         evaluator.evaluate(random_solutions(task, 4), range(4))
