@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -70,6 +71,17 @@ class TestCluster(EvaluatorSuite):
         assert same(one, other)
         for name, values in vars(one.transitions).items():
             np.testing.assert_array_equal(values, getattr(other.transitions, name))
+
+
+def test_a_local_cluster_needs_no_port_of_its_own():
+    """Dask's usual ports may be another cluster's: nothing is said, and nothing fails."""
+    with contextlib.ExitStack() as stack:
+        for port in (8786, 8787):
+            taken = stack.enter_context(socket.socket())
+            with contextlib.suppress(OSError):  # taken indeed
+                taken.bind(("", port))
+                taken.listen()
+        assert stack.enter_context(open_cluster("local", 1)).startswith("tcp://127.0.0.1:")
 
 
 def test_workers_killed_all_the_time_change_nothing(fragile, expected, tmp_path):

@@ -247,7 +247,7 @@ def open_cluster(scheduler: str, workers: int | None = None) -> Iterator[str]:
     if scheduler == "local":
         kind = require("distributed", "LocalCluster")
         count = workers or available_cores()
-        with kind(n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL) as cluster:
+        with kind(n_workers=count, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL) as cluster:
             cluster.adapt(minimum=count, maximum=count)  # which replaces those that die
             yield cluster.scheduler_address
     elif scheduler == "slurm":
