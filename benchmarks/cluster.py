@@ -52,7 +52,7 @@ def project(task: gaits.Task, solutions: np.ndarray, local: gaits.LocalEvaluator
     began = time.perf_counter()
     results = local.evaluate(solutions[:20], range(20), transitions=True)
     per_worker = 20 / (time.perf_counter() - began) / 2  # episodes per second of one thread
-    back = sum(array.nbytes for array in vars(results.transitions).values()) / 20 / 2  # obs travel once, not twice
+    back = sum(getattr(results.transitions, name).nbytes for name in ("obs", "action", "reward")) / 20
     out = solutions[0].nbytes
     with Client(address, set_as_default=False) as client:
         tasks = rate(lambda: client.gather(client.map(abs, range(2000), pure=False)), 2000)
@@ -70,7 +70,7 @@ def project(task: gaits.Task, solutions: np.ndarray, local: gaits.LocalEvaluator
         print(f"{workers:>8,}{episodes:>12,.0f}{episodes:>10,.0f}{shares}")
     limit = min(tasks / per_worker, megabytes * 1e6 / (out + back) / per_worker)
     print(f"With a chunk per episode, the worst case, {limit:,.0f} workers saturate it. Batches must grow with the cluster:")
-    print("a worker without a solution waits, so 1,000 workers need batches of a few thousand solutions.")
+    print("1,000 workers need chunks of ten episodes: tens of thousands of solutions, or a scheduler for each run.")
 
 
 def rate(action: Callable[[], object], n: int) -> float:

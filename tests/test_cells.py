@@ -52,7 +52,7 @@ def test_an_archive_without_a_grid():
     assert archive.data("solution")[find_cell(archive, "3")] == 8
     with pytest.raises(ValueError, match=r"Cell 2 is empty. The nearest filled ones: 1; 3."):
         find_cell(archive, "2")
-    with pytest.raises(ValueError, match="no grid, so a cell is one, or a plain index; got '1,1'"):
+    with pytest.raises(ValueError, match="no grid: a cell is a plain index; got '1,1'"):
         find_cell(archive, "1,1")
 
 

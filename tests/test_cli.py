@@ -97,7 +97,9 @@ def test_study_evaluate_and_compare(tmp_path, capsys):
 
 def test_algorithms(capsys):
     assert cli.main(["algorithms"]) == 0
-    assert "batch_size (100), sigma (0.02)" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "Gaussian noise on random elites" in printed
+    assert max(map(len, printed.splitlines())) < 120
 
 
 def test_mistakes_exit_with_two(capsys):

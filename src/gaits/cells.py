@@ -51,10 +51,8 @@ def parse_cell(archive: Any, text: str) -> int:
             raise ValueError(f"Cell {text} is not in the archive: plain indices go from 0 to {archive.cells - 1}.")
         return numbers[0]
     if len(numbers) != len(dims):
-        has = (
-            f"a grid of {len(dims)} measure(s), so a cell is {len(dims)} number(s)" if dims else "no grid, so a cell is one"
-        )
-        raise ValueError(f"The archive has {has}, or a plain index; got {text!r}.")
+        grid = f"a grid of {len(dims)} measure(s), so a cell is {len(dims)} number(s) or" if dims else "no grid: a cell is"
+        raise ValueError(f"The archive has {grid} a plain index; got {text!r}.")
     if not all(0 <= i < n for i, n in zip(numbers, dims, strict=True)):
         ranges = ", ".join(f"0 to {n - 1}" for n in dims)
         raise ValueError(f"Cell {text} is not in the grid: its indices go from {ranges}.")

@@ -15,7 +15,7 @@ def say(message: str) -> None:
 
 
 @contextlib.contextmanager
-def say_if_slow(message: str, seconds: float = 1.0) -> Iterator[None]:
+def say_if_slow(message: str, seconds: float = 2.0) -> Iterator[None]:
     """Say something only if the block takes longer than ``seconds``."""
     timer = threading.Timer(seconds, say, [message])
     timer.daemon = True

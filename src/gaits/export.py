@@ -132,7 +132,7 @@ def _onnx(policy: Policy) -> Callable[[IO[bytes]], object]:
         x = y
     ends = [
         helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["batch", size])
-        for name, size in (("observation", len(policy.about["observations"])), ("action", len(policy.about["actions"])))
+        for name, size in (("observation", policy.arrays["W0"].shape[1]), ("action", len(policy.arrays[f"b{i}"])))
     ]
     arrays = [numpy_helper.from_array(values, name) for name, values in policy.arrays.items()]
     graph = helper.make_graph(nodes, "policy", ends[:1], ends[1:], arrays)

@@ -18,11 +18,12 @@ from gaits.evaluation import EpisodeFailed, make_evaluator
 from gaits.evaluation.cluster import ClusterLost
 from gaits.gradients import Diverged
 from gaits.runs import Run, load_run
-from gaits.runs.config import Config, make_config, package_versions
+from gaits.runs.config import Config, make_config
 from gaits.runs.directory import RunDirectory, check_free, locked, new_folder
 from gaits.search import Search, seed_key
 from gaits.settings import whole_number
 from gaits.tasks.task import Task
+from gaits.versions import run_versions
 
 Callback = Callable[[dict[str, float], Any], bool | None]
 """Called after every iteration with its row of metrics and the archive; return True to stop the run there."""
@@ -66,7 +67,7 @@ def train(
     """Train a repertoire.
 
     Args:
-        task: Name of a task, or a registered task with some fields changed.
+        task: Name of a task or ``MODULE:NAME`` of one's own, or the task itself, some of its fields changed or not.
         algorithm: Name of an algorithm.
         evaluations: Stop after this many; an iteration that was begun is finished.
         seed: Same seed, same run, whatever the number of workers.
@@ -123,7 +124,7 @@ def resume(
     with closing(watchers):
         run = load_run(folder)
         config = run.config if evaluations is None else dataclasses.replace(run.config, evaluations=evaluations)
-        for name, version in package_versions().items():
+        for name, version in run_versions(run.task).items():
             if config.versions.get(name) != version:
                 say(f"{name} was {config.versions.get(name)} when the run began and is {version} now: results may differ.")
         with make_search(config, workers, scheduler, deadline, learner_cores) as search, locked(run.folder):

@@ -139,8 +139,8 @@ def test_an_episode_that_kills_every_worker(fragile, monkeypatch):
 
 def test_workers_with_other_versions_are_refused(address, monkeypatch):
     task = own_tasks.point()
-    versions = {**cluster.package_versions(task), "numpy": "1.0"}
-    monkeypatch.setattr(cluster, "package_versions", lambda task: versions)
+    versions = {**cluster.episode_versions(task), "numpy": "1.0"}
+    monkeypatch.setattr(cluster, "episode_versions", lambda task: versions)
     with ClusterEvaluator(task, address) as evaluator, pytest.raises(EpisodeFailed, match=r"instead of 1.0.*same versions"):
         evaluator.evaluate(random_solutions(task, 4), range(4))
 

@@ -58,8 +58,10 @@ class CmaMegaEsSettings(CmaMegaSettings):
 
 @dataclass(frozen=True)
 class CmaMegaTd3EsSettings(TD3Settings, CmaMegaEsSettings):
-    """Settings of CMA-MEGA (TD3, ES); the defaults are the paper's. Of the ``batch_size``, one is the greedy actor."""
+    """Settings of CMA-MEGA (TD3, ES); the defaults are the paper's."""
 
+    batch_size: int = 100
+    """Solutions inserted per iteration (λ): the solution point, the greedy actor and λ - 2 branches."""
     gradient_states: int = 65_536
     """States of the replay buffer that the objective's gradient is taken over (n_pg)."""
 

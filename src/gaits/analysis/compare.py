@@ -93,7 +93,7 @@ def intervals(collection: Collection) -> pd.DataFrame:
 
 
 def compare(
-    folders: Iterable[str | Path],
+    folders: str | Path | Iterable[str | Path],
     out: str | Path = "comparison",
     *,
     evaluations: int | None = None,
@@ -107,6 +107,7 @@ def compare(
     """Compare runs and write everything into ``out``: runs.csv, tables/, statistics/, figures/, report.html.
 
     Args:
+        folders: Run folders, or folders of run folders; one or several.
         evaluations, min_objective, unfinished: As for ``collect``.
         welch: Whether t tests allow for unequal variances; "auto" when the groups have different sizes.
         growth: Also draw a GIF per task of the best algorithm's median archive filling up.
@@ -116,6 +117,7 @@ def compare(
     from gaits.analysis import comparison, report  # here: matplotlib
 
     progress("reading runs")
+    folders = [folders] if isinstance(folders, (str, Path)) else folders
     collection = collect(folders, evaluations=evaluations, min_objective=min_objective, unfinished=unfinished)
     if collection.final.empty:
         reasons = "".join(f"\n  {folder}: {reason}" for folder, reason in collection.skipped.items())

@@ -18,7 +18,7 @@ import numpy as np
 from gaits.archives import Archive, insert, make_archive, summary
 from gaits.evaluation import make_evaluator
 from gaits.physics.world import check_seed
-from gaits.runs import Run
+from gaits.runs import Run, load_run
 from gaits.runs.files import write_whole
 from gaits.search import episode_seeds
 from gaits.settings import whole_number
@@ -87,12 +87,13 @@ def load_evaluation(folder: Path) -> Evaluation | None:
 
 
 def evaluate_run(
-    run: Run,
+    run: Run | str | Path,
     episodes: int = 10,
     seed: int = 42,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     scheduler: str | None = None,
+    deadline: float = 300.0,
 ) -> Evaluation:
     """Play every elite of a run ``episodes`` times and save the outcome beside the run. If it is there already, read it.
 
@@ -100,9 +101,10 @@ def evaluate_run(
     they were stored with.
 
     Args:
-        workers, scheduler: As for ``train``.
+        workers, scheduler, deadline: As for ``train``.
         progress: Called with (elites done, elites in all).
     """
+    run = run if isinstance(run, Run) else load_run(run)
     whole_number("episodes", episodes, 1)
     check_seed(seed)
     if run.task.function is not None:
@@ -119,7 +121,7 @@ def evaluate_run(
     statistics = {name: data[name] for name in ("obs_mean", "obs_std") if name in data}
     seeds = episode_seeds(seed, 0, episodes)
     parts = []
-    with make_evaluator(run.task, workers, scheduler) as evaluator:
+    with make_evaluator(run.task, workers, scheduler, deadline) as evaluator:
         for start in range(0, n, CHUNK):
             rows = slice(start, min(start + CHUNK, n))
             solutions = data["solution"][rows]

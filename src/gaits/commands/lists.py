@@ -1,6 +1,5 @@
 """``gaits tasks``, ``gaits algorithms`` and ``gaits bench``."""
 
-from dataclasses import fields
 from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
@@ -19,22 +18,30 @@ def tasks() -> None:
             (
                 *(task.name, task.env_id, *(str(n or "-") for n in (task.obs_dim, task.action_dim))),
                 f"{task.solution_dim:,}",
-                *("x".join(map(str, task.grid)), f"{low:,.2f} .. {high:,.0f}", ", ".join(task.measure_names)),
+                *("x".join(map(str, task.grid)), f"{low:,.2f} .. {high:,.0f}", join_names(task.measure_names)),
             )
         )
     print_table(rows)
 
 
+def join_names(names: tuple[str, ...]) -> str:
+    """Names in a row, with the words that all of them end with said once: left, right foot contact."""
+    words = [name.split() for name in names]
+    shared = 0
+    while len({tuple(one[-shared - 1 :]) for one in words}) == 1 and all(len(one) > shared + 1 for one in words):
+        shared += 1
+    first = [" ".join(one[: len(one) - shared]) for one in words]
+    return " ".join([", ".join(first), *words[0][len(words[0]) - shared :]])
+
+
 def algorithms() -> None:
-    """List the algorithms and their settings."""
+    """List the algorithms."""
     from gaits.algorithms import ALGORITHMS
 
-    rows = [("algorithm", "name", "what it does", "settings (default)")]
-    for name, entry in ALGORITHMS.items():
-        settings = ", ".join(f"{field.name} ({field.default})" for field in fields(entry.settings))
-        rows.append((name, entry.title, entry.summary, settings))
+    rows = [("algorithm", "name", "what it does")]
+    rows += [(name, entry.title, entry.summary) for name, entry in ALGORITHMS.items()]
     print_table(rows)
-    print("\nSettings of one, explained: gaits train TASK ALGORITHM --help")
+    print("\nSettings of one, and their defaults: gaits train TASK ALGORITHM --help")
 
 
 def bench(

@@ -73,6 +73,7 @@ def evaluate(
     task: OwnTask = (),
     workers: Workers = None,
     scheduler: Scheduler = None,
+    deadline: Deadline = 300.0,
 ) -> None:
     """Play every elite again: how robust the archive is, and what is left of it without luck.
 
@@ -96,7 +97,7 @@ def evaluate(
         folder = run.folder
         try:
             with make_counter(f"{folder.name}: elites played again") as progress:
-                found = evaluate_run(run, episodes, seed, workers, progress, scheduler)
+                found = evaluate_run(run, episodes, seed, workers, progress, scheduler, deadline)
         except ValueError as error:
             if len(found_runs) == 1:
                 raise

@@ -159,10 +159,11 @@ def follow(go: Callable[[tuple], Any], folder: Path, task: str, algorithm: str, 
     save_archive_figure(archive, run.task, picture)
     numbers = summary(archive, run.task.objective_range[0])
     seconds = run.metrics["seconds"].iloc[-1]
+    what = "the policies at play" if run.task.robot else "the archive"
     print(
         f"Done in {duration(seconds)}: {numbers['elites']:.0f} elites, coverage {numbers['coverage']:.1%}, "
         f"QD score {numbers['qd_score']:,.0f}, best {numbers['objective_max']:,.1f}.\n"
-        f"Results are in {folder}. Look at {picture}, or at the policies:\n  gaits explore {folder}\n"
+        f"Results are in {folder}. Look at {picture}, or at {what} in the browser:\n  gaits explore {folder}\n"
         f"Make it longer with:\n  {again(folder)} --evaluations {2 * evaluations}"
     )
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gaits.evaluation.function import FunctionEvaluator
 from gaits.evaluation.local import LocalEvaluator, available_cores
 from gaits.evaluation.player import EpisodeFailed
 from gaits.evaluation.results import Evaluator, Pending, Results, Transitions
 from gaits.tasks.task import Task
 
-if TYPE_CHECKING:
-    from gaits.evaluation.cluster import ClusterEvaluator
-
 
 def make_evaluator(
     task: Task, workers: int | None = None, scheduler: str | None = None, deadline: float = 300.0
-) -> LocalEvaluator | FunctionEvaluator | ClusterEvaluator:
+) -> Evaluator:
     """What evaluates this task: here, on ``workers`` threads or processes, or on the cluster of a Dask ``scheduler``."""
     if task.function is not None:
         return FunctionEvaluator(task)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import importlib.metadata
 import pickle
 import queue
 import threading
@@ -18,13 +16,12 @@ from gaits.evaluation.job import Job
 from gaits.evaluation.player import EpisodeFailed, Player, make_player
 from gaits.physics.world import Episode
 from gaits.tasks.task import Task
+from gaits.versions import episode_versions
 
 SLICES = 4
 """A chunk is at most this part of what is left for a thread, so that the last ones are small and end together."""
 TASKS = 8
 """Tasks whose players a worker keeps; a study has several."""
-PACKAGES = ("gaits", "numpy", "numba", "gymnasium")
-"""Those that decide what any episode gives."""
 
 
 class Packed(NamedTuple):
@@ -53,7 +50,7 @@ def play_chunk(task: bytes, job: Job, versions: dict[str, str]) -> Packed:
     """Play all episodes of a part of a batch, one after the other, on the thread it is called in."""
     try:
         pool = find_pool(task)
-        check_versions(versions, package_versions(pool.task))
+        check_versions(versions, episode_versions(pool.task))
         with pool.player() as player:
             episodes = [job.play(i, player, pool.task) for i in range(job.n_episodes)]
     except EpisodeFailed:
@@ -137,12 +134,3 @@ def find_pool(task: bytes) -> Pool:
         while len(_pools) > TASKS:
             _pools.pop(next(iter(_pools))).close()
         return pool
-
-
-_version = functools.cache(importlib.metadata.version)
-
-
-def package_versions(task: Task) -> dict[str, str]:
-    """Versions of what decides the task's episodes."""
-    engine = ("pybullet-arm64",) if task.robot else ("mujoco",) if task.mujoco else ()
-    return {name: _version(name) for name in (*PACKAGES, *engine)}

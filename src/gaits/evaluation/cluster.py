@@ -21,17 +21,19 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike
 
 from gaits.console import describe, say
-from gaits.evaluation.chunks import cut, package_versions, play_chunk, unpack
+from gaits.evaluation.chunks import cut, play_chunk, unpack
 from gaits.evaluation.job import Job, make_job
 from gaits.evaluation.local import available_cores
 from gaits.evaluation.player import EpisodeFailed
-from gaits.evaluation.results import Results
+from gaits.evaluation.results import Evaluator, Results
 from gaits.physics.world import Episode
 from gaits.settings import positive, whole_number
 from gaits.tasks.task import Task
+from gaits.versions import episode_versions
 
 ATTEMPTS = 10
-"""Times a chunk is sent out because workers die or hang with it, before that is taken for its own fault."""
+"""Times a chunk is sent out, before it is taken for the cause that workers hang or Dask gives it up.
+Dask does after ``distributed.scheduler.allowed-failures`` (3) workers more than one died with it."""
 PATIENCE = 60.0
 """Seconds to look for a scheduler that is gone."""
 POLL = 0.5
@@ -49,7 +51,7 @@ class Chunk(NamedTuple):
     sent: int = 1
 
 
-class ClusterEvaluator:
+class ClusterEvaluator(Evaluator):
     """Plays episodes on the workers of a Dask cluster.
 
     Args:
@@ -91,14 +93,11 @@ class ClusterEvaluator:
             raise RuntimeError("This evaluator is closed; make a new one.")
         return ClusterPending(self, make_job(self.task, solutions, seeds, transitions, **options))
 
-    def evaluate(self, solutions: ArrayLike, seeds: ArrayLike, transitions: ArrayLike = False, **options: Any) -> Results:
-        return self.submit(solutions, seeds, transitions, **options).result()
-
     def send(self, job: Job, chunk: Chunk) -> Any:
         """A future of the chunk's episodes."""
         part = job.part(chunk.start, chunk.stop)
         name = f"gaits-{uuid.uuid4().hex}"  # one of its own, so that nothing is mistaken for another run's
-        return self.client.submit(play_chunk, self._task_bytes, part, package_versions(self.task), key=name, pure=False)
+        return self.client.submit(play_chunk, self._task_bytes, part, episode_versions(self.task), key=name, pure=False)
 
     def give_up_holders(self, futures: Iterable[Any]) -> None:
         """Take the workers that hold these chunks off the cluster; the scheduler then hands the chunks to others."""
@@ -134,12 +133,6 @@ class ClusterEvaluator:
             with contextlib.suppress(Exception):
                 self.client.close(timeout=5)
             self._resources.close()
-
-    def __enter__(self) -> ClusterEvaluator:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
 
 
 class ClusterPending:
@@ -214,8 +207,8 @@ class ClusterPending:
     def _once_more(self, chunk: Chunk) -> Chunk:
         if chunk.sent >= ATTEMPTS:
             raise EpisodeFailed(
-                f"Solutions {chunk.start} to {chunk.stop - 1} of the batch cannot be played: {ATTEMPTS} times a worker "
-                "died or hung with them. Look for crashes and lack of memory in the workers' logs; if the episodes "
+                f"Solutions {chunk.start} to {chunk.stop - 1} of the batch cannot be played: worker after worker died or "
+                "hung with them. Look for crashes and lack of memory in the workers' logs; if the episodes "
                 f"are only long, raise --deadline, now {self.evaluator.deadline:g} seconds."
             )
         return chunk._replace(sent=chunk.sent + 1)

@@ -8,42 +8,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gaits.evaluation.job import check_solutions
-from gaits.evaluation.results import Results
+from gaits.evaluation.results import Evaluator, Results
 from gaits.tasks.task import Task
 
 
-class FunctionEvaluator:
+class FunctionEvaluator(Evaluator):
     """Computes the task's function. Seeds, noise, normalization and transitions, which only episodes have, are ignored."""
 
     def __init__(self, task: Task) -> None:
         assert task.function is not None
         self.task, self.function = task, task.function
 
-    def evaluate(
-        self,
-        solutions: ArrayLike,
-        seeds: ArrayLike,
-        transitions: ArrayLike = False,
-        *,
-        action_noise: float = 0.0,
-        obs_mean: ArrayLike | None = None,
-        obs_std: ArrayLike | None = None,
-    ) -> Results:
+    def submit(self, solutions: ArrayLike, seeds: ArrayLike, transitions: ArrayLike = False, **options: Any) -> Computed:
         checked = check_solutions(self.task, solutions)
         objective, measures = self.function.evaluate(checked)
         n = len(checked)
-        return Results(objective, measures, np.zeros(n, np.int64), ~np.isfinite(objective), objective[:, None])
-
-    def submit(self, solutions: ArrayLike, seeds: ArrayLike, transitions: ArrayLike = False, **options: Any) -> Computed:
-        return Computed(self.evaluate(solutions, seeds, transitions, **options))
+        return Computed(Results(objective, measures, np.zeros(n, np.int64), ~np.isfinite(objective), objective[:, None]))
 
     def close(self) -> None:
-        pass
-
-    def __enter__(self) -> FunctionEvaluator:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
         pass
 
 

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 
 from gaits.evaluation.job import Job, make_job
 from gaits.evaluation.player import Player, make_local_player
-from gaits.evaluation.results import Results
+from gaits.evaluation.results import Evaluator, Results
 from gaits.physics.world import Episode
 from gaits.settings import whole_number
 from gaits.tasks.task import Task
 
 
-class LocalEvaluator:
+class LocalEvaluator(Evaluator):
     """Plays episodes on ``workers`` threads (default: one per core). The physics runs outside the interpreter's lock;
     environments written in Python run in a process per thread.
 
@@ -46,13 +46,7 @@ class LocalEvaluator:
             self.close()
             raise
 
-    def submit(
-        self,
-        solutions: ArrayLike,
-        seeds: ArrayLike,
-        transitions: ArrayLike = False,
-        **options: Any,
-    ) -> LocalPending:
+    def submit(self, solutions: ArrayLike, seeds: ArrayLike, transitions: ArrayLike = False, **options: Any) -> LocalPending:
         if self._closed:
             raise RuntimeError("This evaluator is closed; make a new one.")
         job = make_job(self.task, solutions, seeds, transitions, **options)
@@ -60,9 +54,6 @@ class LocalEvaluator:
         turns = iter(range(job.n_episodes))
         futures = [self._threads.submit(self._work, job, turns, episodes) for _ in range(min(self.workers, job.n_episodes))]
         return LocalPending(self.task, job, episodes, futures)
-
-    def evaluate(self, solutions: ArrayLike, seeds: ArrayLike, transitions: ArrayLike = False, **options: Any) -> Results:
-        return self.submit(solutions, seeds, transitions, **options).result()
 
     def _work(self, job: Job, turns: Iterator[int], episodes: list[Episode | None]) -> None:
         player = self._players.get()
@@ -82,12 +73,6 @@ class LocalEvaluator:
         self._threads.shutdown(wait=True, cancel_futures=True)
         while not self._players.empty():
             self._players.get().close()
-
-    def __enter__(self) -> LocalEvaluator:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
 
 
 class LocalPending:

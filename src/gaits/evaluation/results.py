@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,7 +49,10 @@ class Pending(Protocol):
 
 
 class Evaluator(Protocol):
-    """Evaluates solutions of one task. The result depends on the arguments alone, never on who computes it."""
+    """Evaluates solutions of one task. The result depends on the arguments alone, never on who computes it.
+
+    Close it when done, or use it in a ``with`` statement.
+    """
 
     task: Task
 
@@ -83,7 +86,15 @@ class Evaluator(Protocol):
         obs_mean: ArrayLike | None = None,
         obs_std: ArrayLike | None = None,
     ) -> Results:
-        """``submit(...).result()``."""
+        """Evaluate: ``submit(...).result()``, whose arguments these are."""
+        options = {"action_noise": action_noise, "obs_mean": obs_mean, "obs_std": obs_std}
+        return self.submit(solutions, seeds, transitions, **options).result()  # type: ignore[arg-type]
 
     def close(self) -> None:
         """Free everything it holds."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()

@@ -63,7 +63,7 @@ class MujocoPlayer:
             forces=np.zeros(self.body.forces.size),
         )
         if not kernel.rollout.signatures:
-            with say_if_slow("compiling MuJoCo's episodes, once per machine (about 10 seconds)"):
+            with say_if_slow("compiling MuJoCo's episodes, once per machine (about 10 seconds)", 4.0):
                 self._warm_up()
 
     def play(self, setup: world.Setup) -> world.Episode:

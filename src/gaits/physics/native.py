@@ -21,7 +21,7 @@ class NativeSimulator:
         self.no_trace = world.make_trace(task, 0)
         self._build()
         if not kernel.rollout.signatures:
-            with say_if_slow("compiling the physics, once per machine (about 15 seconds)"):
+            with say_if_slow("compiling the physics, once per machine (about 15 seconds)", 4.0):
                 self._warm_up()
 
     def _build(self) -> None:

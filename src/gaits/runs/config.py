@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import functools
-import importlib.metadata
 import json
 import os
 import platform
@@ -22,9 +21,9 @@ from gaits.runs.files import write_whole
 from gaits.settings import make_settings, positive, whole_number
 from gaits.tasks import OURS, TASKS, Task, make_task, register_task
 from gaits.tasks.environment import Environment
+from gaits.versions import run_versions
 
 VERSION = 1
-PACKAGES = ("gaits", "numpy", "numba", "ribs", "gymnasium", "pybullet-arm64", "jax", "optax", "scipy")
 TASK_FIELDS = ("grid", "objective_range", "max_steps", "hidden", "archive", "cells")
 KINDS = ("robot", "mujoco", "function")
 OWN_FIELDS = ("title", "measure_names", "measure_range", "obs_dim", "action_dim")
@@ -66,7 +65,7 @@ class Config:
     """What the run is compared as, if not its algorithm."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     created: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
-    versions: dict[str, str] = field(default_factory=lambda: package_versions())
+    versions: dict[str, str] = field(default_factory=dict)
     git_revision: str | None = field(default_factory=find_git_revision)
     machine: dict[str, Any] = field(default_factory=lambda: describe_machine())
     version: int = VERSION
@@ -168,6 +167,7 @@ def make_config(task: str | Task, algorithm: str, settings: dict[str, Any], **fi
         task_fields={name: getattr(task, name) for name in TASK_FIELDS},
         settings=dataclasses.asdict(resolved),
         own_task=own,
+        versions=run_versions(task),
         **fields,
     )
 
@@ -191,10 +191,6 @@ def load_config(folder: Path) -> Config:
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{path} cannot be used: {error}") from None
     return config
-
-
-def package_versions() -> dict[str, str]:
-    return {name: importlib.metadata.version(name) for name in PACKAGES} | {"python": platform.python_version()}
 
 
 def describe_machine() -> dict[str, Any]:
