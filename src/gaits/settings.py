@@ -14,9 +14,13 @@ T = TypeVar("T")
 def positive(settings: Any, *names: str) -> None:
     """Raise unless these fields of a settings record are finite and above zero."""
     for name in names:
-        value = getattr(settings, name)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not (math.isfinite(value) and value > 0):
-            raise ValueError(f"{name} must be a number above 0; got {value!r}.")
+        above_zero(name, getattr(settings, name))
+
+
+def above_zero(name: str, value: Any) -> None:
+    """Raise unless the value is finite and above zero."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be a number above 0; got {value!r}.")
 
 
 def between(settings: Any, low: float, high: float, *names: str) -> None:

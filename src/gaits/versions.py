@@ -6,6 +6,7 @@ import functools
 import importlib.metadata
 import platform
 
+from gaits.tasks.mujoco import NEEDS_MUJOCO
 from gaits.tasks.task import Task
 
 EPISODES = ("gaits", "numpy", "numba", "gymnasium")
@@ -17,7 +18,12 @@ _version = functools.cache(importlib.metadata.version)
 def episode_versions(task: Task) -> dict[str, str]:
     """Versions of what decides an episode of the task."""
     engine = ("pybullet-arm64",) if task.robot else ("mujoco",) if task.mujoco else ()
-    return {name: _version(name) for name in (*EPISODES, *engine)}
+    try:
+        return {name: _version(name) for name in (*EPISODES, *engine)}
+    except importlib.metadata.PackageNotFoundError:
+        if task.mujoco is None:
+            raise
+        raise ValueError(NEEDS_MUJOCO.format(task.name)) from None
 
 
 def run_versions(task: Task) -> dict[str, str]:

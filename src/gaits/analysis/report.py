@@ -16,6 +16,12 @@ from gaits.analysis.collect import Collection, settings_of
 from gaits.analysis.compare import TESTED, Findings, file_name
 from gaits.analysis.statistics import format_p
 
+ME_ES_NOTE = (
+    "The paper's numbers of ME-ES are very likely of elites played without the observation statistics they were trained "
+    "with; ours play with them, so the two are not comparable."
+)
+"""Below its robustness."""
+
 
 def write(collection: Collection, findings: Findings, out: Path, command: str | None = None) -> Path:
     """Write ``out/report.html`` from the comparison and the pictures in ``out/figures``."""
@@ -104,7 +110,9 @@ def _metric(collection: Collection, name: str, metric: tables.Metric) -> str:
             theirs = beside.rows[i][1][j][0] if beside is not None else "–"
             cells.append(cell if theirs == "–" else f'{cell}<span class="paper">paper {theirs}</span>')
         rows.append(cells)
-    return f"<h3>{escape(metric.title)}</h3>{_table(['', *text.header], rows, escaped=True)}"
+    shown = paper is not None and name == "robustness" and "me_es" in paper.index and paper.loc["me_es"].notna().any()
+    note = f"<p><small>{ME_ES_NOTE}</small></p>" if shown else ""
+    return f"<h3>{escape(metric.title)}</h3>{_table(['', *text.header], rows, escaped=True)}{note}"
 
 
 def _statistics(collection: Collection, findings: Findings) -> str:

@@ -150,6 +150,8 @@ def follow(go: Callable[[tuple], Any], folder: Path, task: str, algorithm: str, 
     except BrokenPipeError:
         raise
     except OSError as error:
+        if not (folder / "config.json").exists():
+            raise
         raise ValueError(
             f"{error.strerror or error} ({error.filename or folder}). The last checkpoint is intact. "
             f"Make room or fix the folder, then: {again(folder)}"

@@ -6,6 +6,7 @@ import contextlib
 import pickle
 import queue
 import threading
+import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -35,13 +36,15 @@ class Packed(NamedTuple):
     actions: np.ndarray
     rewards: np.ndarray
     rows: np.ndarray  # (n, 2) int64: rows of each episode in obs, and in actions and rewards
+    seconds: float = 0.0
+    """That it took."""
 
 
-def cut(n: int, threads: int) -> Iterator[tuple[int, int]]:
+def cut(n: int, threads: int, largest: int) -> Iterator[tuple[int, int]]:
     """Bounds of chunks of n solutions: large ones first, so that there are few, and single ones at last."""
     start = 0
     while start < n:
-        stop = start + max(1, (n - start) // (SLICES * threads))
+        stop = start + max(1, min(largest, (n - start) // (SLICES * threads)))
         yield start, stop
         start = stop
 
@@ -52,12 +55,19 @@ def play_chunk(task: bytes, job: Job, versions: dict[str, str]) -> Packed:
         pool = find_pool(task)
         check_versions(versions, episode_versions(pool.task))
         with pool.player() as player:
+            began = time.perf_counter()
             episodes = [job.play(i, player, pool.task) for i in range(job.n_episodes)]
+            seconds = time.perf_counter() - began
     except EpisodeFailed:
         raise
+    except ModuleNotFoundError as error:
+        raise EpisodeFailed(
+            f"A worker has no module {error.name!r}. Install it where the workers are, or start them with PYTHONPATH set to "
+            "its folder."
+        ) from None
     except Exception as error:
         raise EpisodeFailed(f"A worker cannot play these episodes. {describe(error)}") from None
-    return pack(episodes)
+    return pack(episodes)._replace(seconds=seconds)
 
 
 def check_versions(versions: dict[str, str], here: dict[str, str]) -> None:

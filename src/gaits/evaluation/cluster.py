@@ -20,14 +20,14 @@ from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
-from gaits.console import describe, say
+from gaits.console import describe, say, say_if_slow
 from gaits.evaluation.chunks import cut, play_chunk, unpack
 from gaits.evaluation.job import Job, make_job
 from gaits.evaluation.local import available_cores
 from gaits.evaluation.player import EpisodeFailed
 from gaits.evaluation.results import Evaluator, Results
 from gaits.physics.world import Episode
-from gaits.settings import positive, whole_number
+from gaits.settings import above_zero, whole_number
 from gaits.tasks.task import Task
 from gaits.versions import episode_versions
 
@@ -36,7 +36,15 @@ ATTEMPTS = 10
 Dask does after ``distributed.scheduler.allowed-failures`` (3) workers more than one died with it."""
 PATIENCE = 60.0
 """Seconds to look for a scheduler that is gone."""
+ANSWER = 30.0
+"""Seconds in which a scheduler that works answers."""
+SAFETY = 20
+"""A chunk is to take this many times less than the deadline."""
 POLL = 0.5
+
+
+IGNORE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+"""For workers on this terminal: it is for the run, which finishes its iteration with them."""
 
 
 class ClusterLost(ValueError):
@@ -58,14 +66,16 @@ class ClusterEvaluator(Evaluator):
         task: What is evaluated.
         scheduler: See ``open_cluster``.
         workers: Processes of a local cluster, jobs of a Slurm cluster.
-        deadline: Seconds without any chunk coming back, after which the workers that hold the rest are given up.
+        deadline: Seconds without any chunk coming back, after which the workers that hold the rest are started again,
+            or given up if nothing watches over them. Chunks are made small enough for it.
     """
 
     def __init__(self, task: Task, scheduler: str, workers: int | None = None, deadline: float = 300.0) -> None:
         if task.env is not None:
             task.env.check()
-        self.task, self.deadline = task, deadline
-        positive(self, "deadline")
+        above_zero("deadline", deadline)
+        self.task, self.scheduler, self.deadline = task, scheduler, deadline
+        self.seconds = 0.0  # that a solution took at most; 0: nothing is known yet
         self._task_bytes = pickle.dumps(task)
         self._closed = False
         with contextlib.ExitStack() as stack:
@@ -73,18 +83,32 @@ class ClusterEvaluator(Evaluator):
             self.client = connect(self.address)
             self._resources = stack.pop_all()
         if not self.threads:
-            say(f"{self.address} has no workers yet; start some with: dask worker {self.address}")
+            say(f"{self.address} has no workers yet; {self._remedy}")
+
+    @property
+    def _remedy(self) -> str:
+        """How to get workers."""
+        return "Slurm starts them in their turn" if self.scheduler == "slurm" else f"run: dask worker {self.address}"
 
     @property
     def threads(self) -> int:
         """Threads of all workers now. Finds the scheduler again if it is lost."""
         try:
-            if self.client.status != "running":
-                raise OSError("lost")
-            return sum(self.client.ncores().values())
-        except OSError:  # also Dask's own CommClosedError
+            return sum(self._ask("ncores", workers=None).values())
+        except OSError:
             self.reconnect()
-            return sum(self.client.ncores().values())
+            return sum(self._ask("ncores", workers=None).values())
+
+    @property
+    def largest(self) -> int:
+        """Solutions that a chunk may have, so that a worker at work is not taken for one that hangs."""
+        return max(1, int(self.deadline / (SAFETY * self.seconds))) if self.seconds else 1
+
+    def _ask(self, what: str, **options: Any) -> Any:
+        """Ask the scheduler something. It answers, or this is an OSError, as Dask's CommClosedError and TimeoutError are."""
+        if self.client.status != "running":
+            raise OSError("lost")
+        return self.client.sync(getattr(self.client.scheduler, what), callback_timeout=ANSWER, **options)
 
     def submit(
         self, solutions: ArrayLike, seeds: ArrayLike, transitions: ArrayLike = False, **options: Any
@@ -99,20 +123,25 @@ class ClusterEvaluator(Evaluator):
         name = f"gaits-{uuid.uuid4().hex}"  # one of its own, so that nothing is mistaken for another run's
         return self.client.submit(play_chunk, self._task_bytes, part, episode_versions(self.task), key=name, pure=False)
 
-    def give_up_holders(self, futures: Iterable[Any]) -> None:
-        """Take the workers that hold these chunks off the cluster; the scheduler then hands the chunks to others."""
+    def give_up_holders(self, futures: Iterable[Any]) -> set[str]:
+        """Restart the workers that hold these chunks, which are then played elsewhere; returns the keys of those held."""
         keys = {future.key for future in futures}
         try:
-            holders = [worker for worker, held in self.client.processing().items() if keys.intersection(held)]
+            held = {worker: keys.intersection(names) for worker, names in self._ask("processing", workers=None).items()}
+            holders = [worker for worker, names in held.items() if names]
+            if not holders and not self.threads and self.scheduler != "slurm":
+                raise ClusterLost(
+                    f"The cluster at {self.address} had no workers to play on for {self.deadline:g} seconds. "
+                    f"For workers, {self._remedy}; to wait longer for them, raise --deadline."
+                )
+            if holders:
+                say(f"no answer for {self.deadline:g} s, so restarting {', '.join(holders)}; others play its episodes.")
+                options = {"timeout": ANSWER / 2, "wait_for_workers": False, "on_error": "return"}
+                self._ask("restart_workers", workers=holders, stimulus_id="gaits-deadline", **options)
         except OSError:  # it is the scheduler that does not answer
-            return self.reconnect()
-        if not self.threads:
-            raise ClusterLost(f"The cluster at {self.address} had no workers to play on for {self.deadline:g} seconds.")
-        if not holders:
-            return
-        say(f"no answer for {self.deadline:g} s, so giving up {', '.join(holders)}; its episodes are played elsewhere.")
-        for worker in holders:
-            self.client.sync(self.client.scheduler.unregister, address=worker, stimulus_id="gaits-deadline")
+            self.reconnect()
+            return set()
+        return set().union(*held.values())
 
     def reconnect(self) -> None:
         """Wait until the scheduler is back, or say that it is gone."""
@@ -120,7 +149,9 @@ class ClusterEvaluator(Evaluator):
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until and self.client.status == "connecting":
             time.sleep(POLL)  # Dask's client is trying by itself
-        if self.client.status != "running":
+        try:
+            self._ask("ncores", workers=None)
+        except OSError:
             with contextlib.suppress(Exception):
                 self.client.close(timeout=1)
             self.client = connect(self.address, max(until - time.monotonic(), 1.0))
@@ -143,7 +174,8 @@ class ClusterPending:
         self.out: dict[Any, Chunk] = {}  # by future
         self.played: dict[int, list[Episode]] = {}  # by the chunk's first solution
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._send(Chunk(*bounds) for bounds in cut(len(job.solutions), max(evaluator.threads, 1)))
+        bounds = cut(len(job.solutions), max(evaluator.threads, 1), evaluator.largest)
+        self._send(Chunk(start, stop) for start, stop in bounds)
 
     def _send(self, chunks: Iterable[Chunk]) -> None:
         for chunk in chunks:
@@ -161,8 +193,8 @@ class ClusterPending:
                     self._take(ended)
                     heard = time.monotonic()
                 elif time.monotonic() - heard > self.evaluator.deadline:
-                    self.evaluator.give_up_holders(self.out)
-                    self.out = {future: self._once_more(chunk) for future, chunk in self.out.items()}
+                    held = self.evaluator.give_up_holders(self.out)
+                    self.out = {one: self._once_more(chunk) if one.key in held else chunk for one, chunk in self.out.items()}
                     heard = time.monotonic()
         except BaseException:
             with contextlib.suppress(Exception):
@@ -188,7 +220,9 @@ class ClusterPending:
         finished = [future for future in ended if future.status == "finished"]
         try:
             for future, packed in zip(finished, self.evaluator.client.gather(finished), strict=True):
-                self.played[chunks.pop(future).start] = unpack(packed)
+                chunk = chunks.pop(future)
+                self.played[chunk.start] = unpack(packed)
+                self.evaluator.seconds = max(self.evaluator.seconds, packed.seconds / (chunk.stop - chunk.start))
         except EpisodeFailed:
             raise
         except Exception as error:  # the scheduler went, and what was finished with it
@@ -219,7 +253,8 @@ def connect(address: str, timeout: float | None = None) -> Any:
 
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what it says of lost schedulers, we say better
     try:
-        return Client(address, timeout=timeout or PATIENCE, set_as_default=False)
+        with say_if_slow(f"looking for the scheduler at {address} ..."):
+            return Client(address, timeout=timeout or PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterLost(
             f"No Dask scheduler answers at {address} ({type(error).__name__}). Start one with: dask scheduler"
@@ -240,7 +275,8 @@ def open_cluster(scheduler: str, workers: int | None = None) -> Iterator[str]:
     if scheduler == "local":
         kind = require("distributed", "LocalCluster")
         count = workers or available_cores()
-        with kind(n_workers=count, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL) as cluster:
+        options = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "preload": [IGNORE_CTRL_C]}
+        with kind(n_workers=count, threads_per_worker=1, **options) as cluster:
             cluster.adapt(minimum=count, maximum=count)  # which replaces those that die
             yield cluster.scheduler_address
     elif scheduler == "slurm":

@@ -59,7 +59,7 @@ class EnvironmentPlayer:
                 break
             if not self.keep_infos:
                 infos.clear()
-            infos.append(info)
+            infos.append({key: np.copy(value) if isinstance(value, np.ndarray) else value for key, value in info.items()})
             seen.append(obs)
             done.append(action)
             rewards.append(reward)
@@ -86,7 +86,7 @@ class EnvironmentPlayer:
             end == kernel.TERMINATED,
         )
         k = len(self.task.grid)
-        measures = self.record.measure(trajectory, k) if rewards else np.zeros(k)
+        measures = self.record.measure(trajectory, k) if rewards and end != kernel.NON_FINITE else np.zeros(k)
         if not np.isfinite(measures).all():
             measures, end = np.zeros(k), kernel.NON_FINITE
         if end == kernel.NON_FINITE:  # numbers that are not finite may survive in the environment
@@ -104,7 +104,12 @@ class EnvironmentPlayer:
         if not self.box:
             obs = spaces.flatten(self.env.observation_space, obs)
         with np.errstate(over="ignore"):  # what float32 cannot hold is not finite
-            return np.asarray(obs, np.float32).reshape(-1)
+            flat = np.array(obs, np.float32).reshape(-1)  # a copy: the environment may reuse its array
+        if flat.size != self.task.obs_dim:
+            raise ValueError(
+                f"{self.task.name} gave an observation of {flat.size} numbers; its space has {self.task.obs_dim}."
+            )
+        return flat
 
     def close(self) -> None:
         self.env.close()

@@ -1,8 +1,9 @@
 """Whole episodes without Python: policy, torques, physics, observation, reward, contacts, measures, termination.
 
 Compiled by Numba with the interpreter's lock released, and cached on disk. Bullet is reached through its C API, by
-symbol name, so ``capi.load()`` must run before anything here is called. All compiled code stays in this one file:
-Numba's cache notices a change of the file a function is in, not of the files it calls into.
+symbol name, so ``capi.load()`` must run before anything here is called. All of it stays in this one file: Numba's
+cache notices a change of the file a function is in, not of the files it calls into (``mujoco_kernel.py`` and
+``bench/rollout.py`` call into this one).
 
 The arithmetic follows QDGym's to the bit where it can show: float32 where NumPy used float32, and sums in the order of
 NumPy's pairwise summation.

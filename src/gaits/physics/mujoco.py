@@ -15,6 +15,7 @@ import numpy as np
 from gaits.console import say_if_slow
 from gaits.physics import mujoco_kernel as kernel
 from gaits.physics import world
+from gaits.tasks.mujoco import NEEDS_MUJOCO
 from gaits.tasks.task import MujocoRobot, Task
 
 LIBRARY_NAMES = ("libmujoco.so*", "libmujoco*.dylib", "mujoco.dll")
@@ -49,7 +50,7 @@ class MujocoPlayer:
         try:
             self.mujoco = load()
         except ModuleNotFoundError as error:
-            raise ValueError(f"{task.name} needs MuJoCo. Install it with: pip install 'gaits[mujoco]'") from error
+            raise ValueError(NEEDS_MUJOCO.format(task.name)) from error
         self.task = task
         self.sizes = np.array(task.policy.sizes)
         self.recorder = world.Recorder(task)

@@ -101,9 +101,9 @@ class Config:
 
     @property
     def changed_fields(self) -> dict[str, Any]:
-        """Fields of the task that are not its own."""
-        task = TASKS.get(self.task) or self.make_task()
-        return _changed(self.task_fields, {name: getattr(task, name) for name in TASK_FIELDS})
+        """Fields of the task that are not its own; all of them, where the task is not known."""
+        task = TASKS.get(self.task)
+        return _changed(self.task_fields, {name: getattr(task, name, None) for name in TASK_FIELDS})
 
     @property
     def changed_settings(self) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def make_config(task: str | Task, algorithm: str, settings: dict[str, Any], **fi
     own = None
     if task.env is not None and task.name not in OURS:
         own = {**_own_fields(task), "source": task.env.source}
-        if task.name not in TASKS or TASKS[task.name].env != task.env:
+        if (known := TASKS.get(task.name)) is None or known.env != task.env or _own_fields(known) != _own_fields(task):
             register_task(task)
     elif task.name not in TASKS or any(getattr(task, kind) != getattr(TASKS[task.name], kind) for kind in KINDS):
         raise ValueError(f"A run can only be resumed on a registered task; {task.name!r} is not one, or was changed.")

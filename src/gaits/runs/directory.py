@@ -16,7 +16,7 @@ from typing import Any
 from gaits import archives
 from gaits.algorithms.base import Iteration
 from gaits.runs import checkpoint
-from gaits.runs.config import Config
+from gaits.runs.config import Config, load_config
 from gaits.runs.files import write_whole
 from gaits.runs.history import History
 from gaits.search import Search
@@ -156,7 +156,10 @@ def _lock(descriptor: int) -> None:
 def check_free(folder: Path) -> None:
     """Raise unless a new run can be made in this folder."""
     if (folder / "config.json").exists():
-        raise ValueError(f"{folder} already holds a run. Continue it with: gaits resume {folder}   or choose another --out.")
+        again = f"gaits resume {folder}"
+        with contextlib.suppress(ValueError):  # of a config that is damaged
+            again = load_config(folder).resume_command(folder)
+        raise ValueError(f"{folder} already holds a run. Continue it with: {again}   or choose another --out.")
     if folder.is_dir() and any(name != ".lock" and not name.endswith(".part") for name in os.listdir(folder)):
         raise ValueError(f"{folder} is not empty. Choose another --out, so that nothing of yours is overwritten.")
 

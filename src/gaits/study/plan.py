@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import shlex
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,6 +101,11 @@ class Study:
             evaluations=self.evaluations if evaluations is None else evaluations,
             seeds=self.seeds if seeds is None else parse_seeds(seeds) if isinstance(seeds, str) else tuple(seeds),
         )
+
+    def command(self, folder: Path) -> str:
+        """The command line that goes on with this study."""
+        sources = [task.env.source for task in self.tasks if task.env is not None and task.env.source]
+        return " ".join(["gaits study", shlex.quote(str(folder)), *(["--task", *sources] if sources else [])])
 
     def document(self) -> dict[str, Any]:
         """The study in the shape of its TOML file, with every default written out."""

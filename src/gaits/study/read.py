@@ -108,7 +108,10 @@ def _seeds(value: Any) -> tuple[int, ...]:
 def _tasks(document: dict[str, Any]) -> tuple[Task, ...]:
     names, changes = _names(document, "tasks", "qd_hopper"), _tables(document, "task", "qd_hopper")
     for name in (*names, *changes):
-        lookup("task", name, TASKS)  # never MODULE:NAME: a file does not decide which code runs
+        try:
+            lookup("task", name, TASKS)  # never MODULE:NAME: a file does not decide which code runs
+        except ValueError as error:
+            raise ValueError(f"{error} One of your own is named on the command line, too: --task MODULE:NAME") from None
         if name not in names:
             raise ValueError(f"[task.{name}] is for a task that the study does not run: add it to tasks, or remove it.")
     return tuple(_task(name, changes.get(name, {})) for name in names)

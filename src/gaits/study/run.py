@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,12 +14,11 @@ from gaits.console import say
 from gaits.evaluation.cluster import open_cluster
 from gaits.runs.directory import locked
 from gaits.runs.files import write_whole
-from gaits.settings import whole_number
+from gaits.settings import above_zero, whole_number
 from gaits.study.execute import Outcome, Status, execute_in_turn, survey
 from gaits.study.overview import Overview
 from gaits.study.parallel import execute_together
-from gaits.study.plan import Study
-from gaits.study.read import load_study
+from gaits.study.plan import FILE, Study
 from gaits.training import stop_signals
 
 FAILURES = "failed.txt"
@@ -29,10 +29,14 @@ class StudyReport:
     """What became of a study. Its text is what to tell a person at the end."""
 
     folder: Path
-    planned: int
+    study: Study
     outcomes: tuple[Outcome, ...]
     """Of the runs whose turn came, in the order they ended."""
     interrupted: bool = False
+
+    @property
+    def planned(self) -> int:
+        return len(self.study.runs)
 
     def having(self, *statuses: Status) -> list[Outcome]:
         return [outcome for outcome in self.outcomes if outcome.status in statuses]
@@ -47,7 +51,7 @@ class StudyReport:
         return len(self.having("done", "skipped")) == self.planned
 
     def __str__(self) -> str:
-        again = f"gaits study {shlex.quote(str(self.folder))}"
+        again = self.study.command(self.folder)
         counts = {
             "done": len(self.having("done")),
             "done before": len(self.having("skipped")),
@@ -98,6 +102,7 @@ def run_study(
     for name, value in (("workers", workers), ("learner_cores", learner_cores), ("at_once", at_once)):
         if value is not None:
             whole_number(name, value, 1)
+    above_zero("deadline", deadline)
     if at_once > 1 and scheduler is None:
         raise ValueError("Several runs at once need a cluster to play on: --scheduler local, or a scheduler's address.")
     overview.at_once = at_once
@@ -119,11 +124,11 @@ def run_study(
                 overview.end(outcome)
                 _keep_tracebacks(folder, outcomes)
     except KeyboardInterrupt:
-        say(f"left at once. Go on from the last checkpoints with: gaits study {shlex.quote(str(folder))}")
+        say(f"left at once. Go on from the last checkpoints with: {study.command(folder)}")
         raise
     interrupted = any(outcome.status == "interrupted" for outcome in outcomes)
     cut_short = stop.is_set() and len(outcomes) < len(study.runs)
-    report = StudyReport(folder, len(study.runs), tuple(outcomes), interrupted or cut_short)
+    report = StudyReport(folder, study, tuple(outcomes), interrupted or cut_short)
     if report.complete:
         (folder / FAILURES).unlink(missing_ok=True)  # of an earlier attempt
     return report
@@ -131,17 +136,22 @@ def run_study(
 
 def _remember(study: Study, folder: Path) -> None:
     """Write study.json. A study may grow; one that would forget tasks or algorithms of the one before is another study."""
-    before = None
-    with contextlib.suppress(ValueError):  # there is none, or it is damaged
-        before = load_study(folder)
-    if before is not None:
-        here = {task.name for task in study.tasks} | {variant.name for variant in study.variants}
-        there = [*(task.name for task in before.tasks), *(variant.name for variant in before.variants)]
-        gone = [name for name in there if name not in here]
-        if gone:
-            raise ValueError(f"{folder} holds another study, which also has {', '.join(gone)}. Choose another --out.")
-        study = study.with_(seeds=list(dict.fromkeys([*before.seeds, *study.seeds])))
-    study.save(folder)
+    names, seeds = _names_and_seeds(folder)
+    here = {task.name for task in study.tasks} | {variant.name for variant in study.variants}
+    gone = [name for name in names if name not in here]
+    if gone:
+        raise ValueError(f"{folder} holds another study, which also has {', '.join(gone)}. Choose another --out.")
+    study.with_(seeds=list(dict.fromkeys([*seeds, *study.seeds]))).save(folder)
+
+
+def _names_and_seeds(folder: Path) -> tuple[list[str], list[int]]:
+    """Tasks and variants, and seeds, of the study before; whether or not its tasks are known now."""
+    try:
+        document = json.loads((folder / FILE).read_text())
+        variants = [variant["name"] for variant in document.get("variant", [])]
+        return [*document["tasks"], *document.get("algorithms", []), *variants], document["seeds"]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):  # there is none, or it is damaged
+        return [], []
 
 
 @contextlib.contextmanager

@@ -6,7 +6,9 @@ import dataclasses
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 from gaits.console import describe
 from gaits.names import lookup
@@ -50,6 +52,8 @@ def register_task(task: Task) -> Task:
 def import_task(name: str) -> Task:
     """The task at ``MODULE:NAME``: a Task, or a function without arguments that gives one. It is registered."""
     module_name, _, path = name.partition(":")
+    if module_name.endswith(".py") or "/" in module_name or not module_name:
+        raise ValueError(f"A task of your own is MODULE:NAME, a module as Python imports it: my_robots:biped; got {name!r}.")
     if (here := os.getcwd()) not in sys.path:
         sys.path.insert(0, here)  # where the user's own modules are, as for python -m
     try:
@@ -62,15 +66,22 @@ def import_task(name: str) -> Task:
         if error.name is None or not (module_name + ".").startswith(error.name + "."):
             raise ValueError(f"{name} cannot be imported: {describe(error)}") from None
         raise ValueError(f"There is no module {error.name!r}, looking for the task {name!r} from {here}.") from None
-    except ValueError as error:
-        raise ValueError(f"The task {name!r}: {error}") from None
-    except Exception as error:  # the user's own, with the place where it happened
+    except (Exception, SystemExit) as error:
+        if isinstance(error, ValueError) and _is_ours(error):
+            raise ValueError(f"The task {name!r}: {error}") from None
+        # The user's own, with the place where it happened.
         raise ValueError(f"The task {name!r} cannot be made: {describe(error)}") from None
     if not isinstance(task, Task):
         raise ValueError(f"{name} must be a Task, or give one when called without arguments; it gave {task!r}.")
     if task.env is not None:
         task = dataclasses.replace(task, env=dataclasses.replace(task.env, source=name))
     return register_task(task)
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether gaits itself raised it, with a message that says all."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return Path(last.filename).is_relative_to(Path(__file__).parents[1])
 
 
 __all__ = ["TASKS", "MujocoRobot", "Robot", "Task", "import_task", "make_task", "register_task"]

@@ -6,6 +6,7 @@ Observations of any space are flattened to float32.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import pickle
 from collections.abc import Callable, Sequence
@@ -43,7 +44,8 @@ class Environment:
     """Where an environment comes from, and how its episodes are measured."""
 
     make: str | Callable[..., gymnasium.Env] | None
-    """Gymnasium's id, or a function that makes it. None in a task read from a run's folder, which runs nobody's code."""
+    """Gymnasium's id, also as MODULE:ID, or a function that makes it. None in a task read from a run's folder, which runs
+    nobody's code."""
     measures: Measures
     """Keys of ``info`` whose values at the last step are the measures, or a function of the trajectory."""
     options: tuple[tuple[str, Any], ...] = ()
@@ -63,8 +65,16 @@ class Environment:
     def open(self) -> gymnasium.Env:
         self.check()
         assert self.make is not None
+        if self.source is not None:
+            importlib.import_module(self.source.partition(":")[0])  # which may register the environment
         if isinstance(self.make, str):
-            return gymnasium.make(self.make, disable_env_checker=True, **dict(self.options))
+            try:
+                return gymnasium.make(self.make, disable_env_checker=True, **dict(self.options))
+            except gymnasium.error.NameNotFound as error:
+                raise ValueError(
+                    f"Gymnasium cannot make {self.make!r}: {error} If a module of yours registers it, write "
+                    f"'MODULE:{self.make}', which worker processes understand too."
+                ) from None
         return self.make(**dict(self.options))
 
     def measure(self, trajectory: Trajectory, k: int) -> np.ndarray:
@@ -128,13 +138,9 @@ def _check_importable(environment: Environment) -> None:
 
 def find_sizes(environment: Environment) -> tuple[int, int, int | None]:
     """Sizes of the observation and of the policy's output, and the longest episode, from an environment made for this."""
+    _check_options(environment)
     try:
         env = environment.open()
-    except TypeError as error:
-        if callable(environment.make) and "argument" in str(error):
-            signature = inspect.signature(environment.make)
-            raise ValueError(f"env must be callable as env({', '.join(dict(environment.options))}): {signature}.") from error
-        raise
     except gymnasium.error.Error as error:
         raise ValueError(f"Gymnasium cannot make {environment.make!r}: {error}") from None
     if not isinstance(env, gymnasium.Env):
@@ -144,6 +150,20 @@ def find_sizes(environment: Environment) -> tuple[int, int, int | None]:
         return flat_size(env.observation_space), Actions(env.action_space).size, limit
     finally:
         env.close()
+
+
+def _check_options(environment: Environment) -> None:
+    """Raise if what makes the environment does not take the options."""
+    if callable(environment.make):
+        try:
+            signature = inspect.signature(environment.make)
+        except ValueError:  # of something built in
+            return
+        try:
+            signature.bind(**dict(environment.options))
+        except TypeError as error:
+            given = ", ".join(dict(environment.options))
+            raise ValueError(f"env must be callable as env({given}), and is env{signature}: {error}.") from None
 
 
 def flat_size(space: spaces.Space[Any]) -> int:
@@ -165,16 +185,23 @@ class Actions:
             self.size = int(space.n)
         elif isinstance(space, spaces.Box) and np.isfinite(space.low).all() and np.isfinite(space.high).all():
             self.size = int(np.prod(space.shape))
-            self.middle, self.reach = (space.high + space.low) / 2, (space.high - space.low) / 2
+            self.low, self.high = space.low, space.high
+            low, high = self.low.astype(float), self.high.astype(float)  # of small integers, the sums would not fit
+            self.middle, self.reach = (high + low) / 2, (high - low) / 2
             self.plain = bool((self.middle == 0).all() and (self.reach == 1).all())
         else:
             raise ValueError(
-                f"Actions of {space} have no policy here: a Box with finite bounds, or a Discrete. Wrap the environment, "
-                "for example in gymnasium.wrappers.RescaleAction."
+                f"Actions of {space} have no policy here: a Box with finite bounds, or a Discrete. Wrap the environment "
+                "in one whose action space is such."
             )
 
     def convert(self, action: np.ndarray) -> Any:
         if isinstance(self.space, spaces.Discrete):
             return int(self.space.start + np.argmax(action))
         limited = np.clip(action, -1.0, 1.0).reshape(self.space.shape or ())
-        return (limited if self.plain else self.middle + self.reach * limited).astype(self.space.dtype)
+        if self.plain:
+            return limited.astype(self.space.dtype)
+        scaled = self.middle + self.reach * limited
+        if np.issubdtype(self.space.dtype, np.integer):
+            scaled = np.rint(scaled)
+        return np.clip(scaled.astype(self.space.dtype), self.low, self.high)  # rounding may leave the bounds

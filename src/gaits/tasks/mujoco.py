@@ -11,6 +11,8 @@ import math
 
 from gaits.tasks.task import MujocoRobot, Task
 
+NEEDS_MUJOCO = "{} needs MuJoCo. Install it with: pip install 'gaits[mujoco]'"
+
 MUJOCO = (
     Task(
         name="mj_ant",

@@ -157,10 +157,11 @@ class Task:
                 f"measure_range must be two finite numbers (low, high) with low < high, or {k} such pairs, one per measure; "
                 f"got {self.measure_range}."
             )
+        # Plain numbers, whatever was given: they are written to files.
         object.__setattr__(self, "grid", tuple(map(int, self.grid)))
-        whole_number("max_steps", self.max_steps, 1)
-        for size in self.hidden:
-            whole_number("A hidden layer's size", size, 1)
+        object.__setattr__(self, "objective_range", tuple(map(float, self.objective_range)))
+        object.__setattr__(self, "max_steps", whole_number("max_steps", self.max_steps, 1))
+        object.__setattr__(self, "hidden", tuple(whole_number("A hidden layer's size", size, 1) for size in self.hidden))
         lookup("archive with fixed cells", self.archive, dict.fromkeys(ARCHIVES))
         object.__setattr__(self, "cells", self._check_cells())
 
@@ -195,6 +196,8 @@ class Task:
         title: str | None = None,
         max_steps: int | None = None,
         hidden: Sequence[int] = (128, 128),
+        archive: str = "grid",
+        cells: int | None = None,
         deadline: float = 600.0,
         **options: Any,
     ) -> Task:
@@ -204,7 +207,8 @@ class Task:
         module. An evaluation with seed s is the episode that ``reset(seed=s)`` starts.
 
         Args:
-            env: An id that Gymnasium knows, or a function that makes the environment.
+            env: An id that Gymnasium knows, with the module that registers it (``my_robots:MyBiped-v0``) if that is not
+                Gymnasium itself, or a function that makes the environment.
             measures: Keys of ``info`` whose values when the episode ends are the measures, or a function from a
                 ``Trajectory`` to them.
             grid: Cells along each measure.
@@ -214,6 +218,7 @@ class Task:
             name, title: What it is called in folders, and in figures; default: after the environment.
             max_steps: Longest episode; default: the environment's own, or 1000.
             hidden: Widths of the policy's hidden layers.
+            archive, cells: As for ``Task``.
             deadline: Seconds after which an episode is given up, and tried again in a new process.
             options: Handed to the environment when it is made.
         """
@@ -225,15 +230,19 @@ class Task:
         return cls(
             name=name or re.sub(r"[^a-z0-9_.-]+", "_", label.lower()).strip("_.-"),
             title=title or label,
-            measure_names=tuple(measure_names or name_measures(environment, len(grid))),
+            measure_names=(measure_names,)
+            if isinstance(measure_names, str)
+            else tuple(measure_names or name_measures(environment, len(grid))),
             grid=tuple(grid),
             objective_range=objective_range,
-            measure_range=tuple(map(tuple, measure_range)) if np.ndim(measure_range) == 2 else tuple(measure_range),  # type: ignore[arg-type]
+            measure_range=_plain_ranges(measure_range),
             env=environment,
             obs_dim=obs_dim,
             action_dim=action_dim,
-            max_steps=max_steps or limit or 1000,
+            max_steps=(limit or 1000) if max_steps is None else max_steps,
             hidden=tuple(hidden),
+            archive=archive,
+            cells=cells,
         )
 
     @property
@@ -288,6 +297,11 @@ class Task:
         if "archive" in changes:
             changes.setdefault("cells", None)
         return dataclasses.replace(self, **changes)
+
+
+def _plain_ranges(given: Range | Sequence[Range]) -> Range | tuple[Range, ...]:
+    values = np.asarray(given, float).tolist()
+    return tuple(map(tuple, values)) if np.ndim(given) == 2 else tuple(values)
 
 
 def _is_range(value: Any) -> bool:

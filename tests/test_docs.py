@@ -1,0 +1,86 @@
+"""The docs are true: links lead somewhere, commands and options exist, snippets run, and nothing public is left out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import gaits
+from gaits.cli import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")])
+ALL = "\n".join(page.read_text() for page in PAGES)
+RUN_HERE = ("docs/python.md", "docs/tasks/qdgym.md", "docs/archives.md")
+COMMANDS = sorted({line.split("#")[0].strip() for line in re.findall(r"^    (gaits [a-z].*)$", ALL, re.MULTILINE)})
+
+ids = {"ids": lambda page: str(page.relative_to(ROOT)) if isinstance(page, Path) else None}
+
+
+@pytest.mark.parametrize("page", PAGES, **ids)
+def test_links(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        assert target.startswith("https://") or (page.parent / target).exists(), target
+
+
+def options_of(words: tuple[str, ...], capsys) -> set[str]:
+    """Options that the help of a command names."""
+    with pytest.raises(SystemExit) as exit_info:
+        main([*words, "--help"])
+    assert exit_info.value.code == 0
+    return set(re.findall(r"--[a-z][a-z0-9-]+", capsys.readouterr().out))
+
+
+def test_commands_and_options(capsys):
+    """Every option of a command in the docs exists, and every option that exists is in the docs."""
+    helped: dict[tuple[str, ...], set[str]] = {}
+    for command in COMMANDS:
+        words = command.split()[1:]
+        key = ("train", "qd_hopper", words[2]) if words[0] == "train" else (words[0],)
+        helped.setdefault(key, options_of(key, capsys))
+        used = set(re.findall(r"(?<!\S)--[a-z][a-z0-9-]+", command))
+        assert used <= helped[key], command
+    assert {key[0] for key in helped} >= {
+        "train",
+        "resume",
+        "study",
+        "evaluate",
+        "compare",
+        "explore",
+        "adapt",
+        "video",
+        "export",
+    }
+    written = {plain(name) for name in re.findall(r"--[a-z][a-z0-9-]+", ALL)} | settings() | {"--help"}
+    missing = {(key[0], name) for key, known in helped.items() for name in known if plain(name) not in written}
+    assert not missing
+
+
+def plain(option: str) -> str:
+    return option.replace("--no-", "--", 1)
+
+
+def settings() -> set[str]:
+    """Options for settings, which the tables of the algorithms' pages name as Python does."""
+    return {"--" + name.replace("_", "-") for name in re.findall(r"`([a-z][a-z0-9_]+)`", ALL)}
+
+
+def test_every_public_name_is_there():
+    assert not [name for name in gaits.__all__ if not re.search(rf"\b{name}\b", ALL)]
+
+
+@pytest.mark.parametrize("page", [ROOT / page for page in RUN_HERE], **ids)
+def test_snippets_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for code in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+        exec(compile(re.sub(r"evaluations=[\d_]+", "evaluations=200", code), page.name, "exec"), {})
+
+
+@pytest.mark.parametrize("page", PAGES, **ids)
+def test_snippets_name_what_exists(page):
+    for code in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+        compile(code, page.name, "exec")
+        for name in re.findall(r"\bgaits\.([A-Za-z_]+)", code):
+            assert hasattr(gaits, name), name
