@@ -1,18 +1,14 @@
 """Run a policy that was written by ``gaits export RUN``. Usage: python examples/06_run_exported_policy.py POLICY.npz
 
-Acting needs NumPy alone. On a robot, replace the environment by your sensors and motors: ``about`` says what every number
-of an observation is, and which joint every action moves.
+This needs NumPy and nothing else. ``about`` says what every number of an observation is, and which joint every action moves.
 """
 
 import json
 import sys
 
-import gymnasium
 import numpy as np
 
-import gaits  # noqa: F401, only to register the environment
-
-policy = np.load(sys.argv[1], allow_pickle=False)
+policy = dict(np.load(sys.argv[1], allow_pickle=False))
 about = json.loads(str(policy["about"]))
 
 
@@ -23,9 +19,6 @@ def act(obs):
     return x
 
 
-env = gymnasium.make(about["environment"])
-obs, total, done = env.reset(seed=42)[0], 0.0, False
-while not done:
-    obs, reward, terminated, truncated, _ = env.step(act(obs))
-    total, done = total + reward, terminated or truncated
-print(f"{about['task']}, cell {about['cell']}: recorded {about['objective']:.1f}, now {total:.1f}")
+actions = act(np.zeros(policy["W0"].shape[1], np.float32))  # your robot's sensors come here
+names = about.get("actions") or range(len(actions))
+print(f"{about['task']}, cell {about['cell']}:", ", ".join(f"{n} {a:.2f}" for n, a in zip(names, actions, strict=True)))

@@ -61,13 +61,39 @@ class Point(gymnasium.Env):
             time.sleep(3600)
 
 
+class Reusing(Point):
+    """The same, in one array and one info for all steps."""
+
+    def reset(self, *, seed=None, options=None):
+        self.obs, self.info = np.zeros(4, np.float32), {"place": np.zeros(2)}
+        self.obs[:] = super().reset(seed=seed)[0]
+        return self.obs, self.info
+
+    def step(self, action):
+        self.obs[:], reward, terminated, truncated, info = super().step(action)
+        self.info["place"][:] = info["place"]
+        return self.obs, reward, terminated, truncated, self.info
+
+
+class AtTheEnd(Point):
+    """The same, but only the last info says where the point is."""
+
+    def step(self, action):
+        *step, info = super().step(action)
+        return *step, info if self.steps == 30 else {}
+
+
+class Undeclared(Point):
+    observation_space = spaces.Box(-1, 1, (3,), np.float32)
+
+
 def mean_place(trajectory):
     return trajectory.info("place").mean(axis=0)
 
 
-def point(measures="place", name="point", **changes):
+def point(measures="place", name="point", env=Point, **changes):
     options = {"grid": (10, 8), "objective_range": (-20.0, 30.0), "measure_range": ((-5, 5), (-4, 4)), "hidden": (8,)}
-    return gaits.Task.from_env(Point, measures=measures, name=name, max_steps=30, **{**options, **changes})
+    return gaits.Task.from_env(env, measures=measures, name=name, **{"max_steps": 30, **options, **changes})
 
 
 def hopper_as_env():

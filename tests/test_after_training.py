@@ -71,6 +71,10 @@ def test_several_cells(run, capsys, tmp_path):
         (["export", "--cell", "64"], "plain indices go from 0 to 63"),
         (["export", "--cell", "0", "--best"], "Give --best or --cell, not both"),
         (["export", "--out", "policy.pt"], "Known: .npz, .safetensors, .onnx"),
+        (["export", "--out", "/proc/x.npz"], "Cannot write to /proc/x.npz: No such file or directory. Choose another --out"),
+        (["adapt", "--damage", "leg_joint=0", "--out", "/dev/null"], "Cannot write to /dev/null/adapt.json: "),
+        (["adapt", "--damage", "leg_joint=0", "--damage", "foot_joint=0"], "--damage is given 2 times. Give it once"),
+        (["video", "--cells", "1", "--cell=2"], "--cell is given 2 times"),
     ],
 )
 def test_mistakes_are_explained(run, args, message, capsys, tmp_path, monkeypatch):
@@ -78,6 +82,13 @@ def test_mistakes_are_explained(run, args, message, capsys, tmp_path, monkeypatc
     assert cli.main([args[0], str(run), *args[1:]]) == 2
     assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_runs_own_files_are_not_overwritten(run, capsys):
+    before = (run / "archive.npz").read_bytes()
+    assert cli.main(["export", str(run), "--out", str(run / "archive.npz")]) == 2
+    assert "is a file of the run itself" in capsys.readouterr().err
+    assert (run / "archive.npz").read_bytes() == before
 
 
 @pytest.mark.parametrize("command", ["adapt", "video", "export"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -35,3 +36,8 @@ def test_it_runs(name, tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+def test_an_exported_policy_needs_numpy_alone():
+    code = (EXAMPLES / "06_run_exported_policy.py").read_text()
+    assert re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE) == ["json", "sys", "numpy"]

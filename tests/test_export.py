@@ -4,6 +4,7 @@ import builtins
 import json
 
 import numpy as np
+import own_tasks
 import pytest
 from conformance.algorithm import small_task
 
@@ -122,6 +123,15 @@ def test_a_missing_package_is_named(run, package, monkeypatch, tmp_path):
     with pytest.raises(ValueError, match=rf"pip install 'gaits\[{package}\]'"):
         export_policy(run, out=tmp_path / f"x.{package}")
     assert not list(tmp_path.iterdir())
+
+
+def test_policies_of_other_tasks(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    run = gaits.train(own_tasks.point(), "map_elites", evaluations=8, batch_size=8, workers=1, out=tmp_path / "run")
+    path, about = export_policy(run, out=tmp_path / "x.onnx")
+    ends = [*onnx.load(path).graph.input, *onnx.load(path).graph.output]
+    assert [end.type.tensor_type.shape.dim[1].dim_value for end in ends] == [4, 2]
+    assert (about["task"], about["environment"]) == ("point", None)
 
 
 def test_a_function_has_no_policies(tmp_path):

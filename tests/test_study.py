@@ -15,6 +15,7 @@ import sys
 import time
 from pathlib import Path
 
+import own_tasks
 import pandas as pd
 import pytest
 from conformance.algorithm import assert_same_archive
@@ -707,3 +708,17 @@ def test_a_study_may_grow_but_not_be_replaced(finished, tmp_path):
         run_study(other, folder)
     run_study(make(seeds=[3]), folder)
     assert load_study(folder).seeds == (1, 2, 3)
+    document = json.loads((folder / "study.json").read_text())
+    (folder / "study.json").write_text(json.dumps({**document, "tasks": [*document["tasks"], "mine"]}))
+    with pytest.raises(ValueError, match=r"No task is called 'mine'.*--task MODULE:NAME"):
+        load_study(folder)
+    with pytest.raises(ValueError, match=r"holds another study, which also has mine\."):
+        run_study(make(), folder)
+
+
+def test_going_on_names_tasks_of_ones_own(tmp_path, monkeypatch):
+    task = own_tasks.point()
+    task = dataclasses.replace(task, env=dataclasses.replace(task.env, source="own_tasks:point"))
+    monkeypatch.setitem(gaits.TASKS, "point", task)
+    study = make(tasks=["point"], task={})
+    assert study.command(tmp_path) == f"gaits study {tmp_path} --task own_tasks:point"

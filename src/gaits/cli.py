@@ -51,6 +51,7 @@ def main(args: Sequence[str] | None = None) -> int:
     args = list(sys.argv[1:] if args is None else args)
     try:
         check_names(args)
+        check_repeats(args)
         make_app(args).cli(
             prog="gaits",
             args=args,
@@ -79,6 +80,14 @@ def check_names(args: list[str]) -> None:
         if ":" not in words[1]:
             lookup("task", words[1], TASKS)
         lookup("algorithm", words[2], ALGORITHMS)
+
+
+def check_repeats(args: list[str]) -> None:
+    """Refuse an option that is given twice: its first values would be lost without a word."""
+    options = [word.partition("=")[0].replace("--cells", "--cell") for word in args if word.startswith("--")]
+    twice = [option for option in options if options.count(option) > 1]
+    if twice:
+        raise ValueError(f"{twice[0]} is given {options.count(twice[0])} times. Give it once, with all its values after it.")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gaits.names import lookup
@@ -22,12 +22,15 @@ class Damage:
     Attributes:
         joints: (name, motor strength) of weakened joints; 0 is a limp joint, 1 a sound one.
         friction: (name, factor) of feet with another lateral friction than their own; 0 is ice, above 1 is sticky.
+            Both may be given as a table, such as {"foot_joint": 0.5}.
     """
 
     joints: tuple[tuple[str, float], ...] = ()
     friction: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
+        for name in ("joints", "friction"):  # a table of factors will do
+            object.__setattr__(self, name, _pairs(name, getattr(self, name)))
         _check("strength of joint", self.joints, 1.0)
         _check("friction of foot", self.friction, math.inf)
 
@@ -62,6 +65,14 @@ def _parse(kind: str, word: str) -> tuple[str, float]:
         return name.strip(), float(number)
     except ValueError:
         raise ValueError(f"A damaged {kind} is given as NAME=FACTOR, such as ankle=0.5; got {word!r}.") from None
+
+
+def _pairs(what: str, given: object) -> tuple[tuple[str, float], ...]:
+    pairs = given.items() if isinstance(given, Mapping) else given
+    try:
+        return tuple((name, float(factor)) for name, factor in pairs)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} must be names with factors, such as {{'foot_joint': 0.5}}; got {given!r}.") from None
 
 
 def _check(kind: str, factors: tuple[tuple[str, float], ...], high: float) -> None:

@@ -17,7 +17,7 @@ from gaits.cells import best_row, find_cell, name_cell
 from gaits.names import lookup
 from gaits.physics.world import find_layout
 from gaits.runs import Run, load_run
-from gaits.runs.files import write_whole
+from gaits.runs.files import check_output, write_whole
 from gaits.tasks.task import Robot
 
 ONNX_OPSET, ONNX_IR = 17, 8
@@ -52,7 +52,7 @@ def export_policy(
     writer = lookup("format of policies", path.suffix.lower(), WRITERS)
     policy = take_out(run, cell)
     content = writer(policy)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    check_output(path)
     write_whole(path, content)
     return path, policy.about
 
@@ -70,7 +70,7 @@ def take_out(run: Run, cell: str | None = None) -> Policy:
     arrays |= {name: elite[name].astype(np.float32) for name in ("obs_mean", "obs_std") if name in elite}
     about = {
         "task": task.name,
-        "environment": task.env_id,
+        "environment": None if task.env_id == "-" else task.env_id,
         "algorithm": run.config.algorithm,
         "run_seed": run.config.seed,
         "layers": len(layers),

@@ -24,6 +24,7 @@ from gaits.physics import kernel
 from gaits.physics.camera import Camera
 from gaits.physics.world import Episode, check_seed, start_angles
 from gaits.runs import Run, load_run
+from gaits.runs.files import check_output
 from gaits.settings import whole_number
 from gaits.tasks.task import Task
 
@@ -61,7 +62,7 @@ class Video:
 
 def make_video(
     run: Run | str | Path,
-    cells: Sequence[str] = (),
+    cells: str | Sequence[str] = (),
     *,
     best: bool = False,
     out: str | Path | None = None,
@@ -75,7 +76,7 @@ def make_video(
     """Film policies of a run's archive, in real time: the episode that an evaluation with this seed plays.
 
     Args:
-        cells: Such as "3,12", or plain cell indices. None: the best policy.
+        cells: Such as "3,12", or plain cell indices; one or several. None: the best policy.
         best: The best policy too, before the others.
         out: An .mp4 file; default: in the run's folder.
         size: (width, height) of each policy's picture, even numbers.
@@ -83,6 +84,7 @@ def make_video(
         progress: Called with (frames done, frames in all).
     """
     run = run if isinstance(run, Run) else load_run(run)
+    cells = [cells] if isinstance(cells, str) else cells
     check_seed(seed)
     whole_number("fps", fps, 1)
     size = size or (SIZE if len(cells) + best <= 1 else TILE_SIZE)
@@ -97,6 +99,7 @@ def make_video(
     path = Path(out) if out is not None else run.folder / f"{default_name(cells, best)}.mp4"
     if path.suffix.lower() != ".mp4":
         raise ValueError(f"A video is an .mp4 file; got {path}.")
+    check_output(path)
     ffmpeg = find_ffmpeg()
 
     data = archive.data()
@@ -185,9 +188,21 @@ def caption(task: Task, played: Played, width: int, damage: Damage | None) -> tu
         long if font().getlength(long) + 2 * MARGIN <= width else short,
     ]
     if damage:
-        lines.append(str(damage))
+        lines += wrap(str(damage), width)
     end = f" ({'fell' if played.fell else 'ended'} after {played.seconds:.1f} s)"
     return _write(lines, width, INK), _write([lines[0] + end, *lines[1:]], width, ENDED)
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Lines of a text that fit under a picture, broken at commas."""
+    lines: list[str] = []
+    for part in text.split(", "):
+        longer = f"{lines[-1]}, {part}" if lines else part
+        if lines and font().getlength(longer) + 2 * MARGIN <= width:
+            lines[-1] = longer
+        else:
+            lines.append(part)
+    return lines
 
 
 def _write(lines: Sequence[str], width: int, ink: tuple[int, int, int]) -> np.ndarray:

@@ -116,7 +116,32 @@ def test_a_worker_that_hangs_is_given_up(fragile, tmp_path, capsys):
     with ClusterEvaluator(tasks[0], fragile, deadline=6.0) as a, gaits.LocalEvaluator(tasks[1], 1) as b:
         one, other = (e.evaluate(solutions, range(12)) for e in (a, b))
     assert same(one, other)
-    assert "no answer for 6 s, so giving up tcp://" in capsys.readouterr().err
+    assert "no answer for 6 s, so restarting tcp://" in capsys.readouterr().err
+
+
+def test_ctrl_c_is_not_for_the_workers(address):
+    from distributed import Client
+
+    with Client(address, set_as_default=False) as client:
+        pids = client.run(os.getpid)
+        for pid in pids.values():
+            os.kill(pid, signal.SIGINT)
+        assert client.run(os.getpid) == pids
+
+
+def test_a_worker_that_is_only_slow_is_left_alone(address, capsys):
+    """Chunks are no longer than the deadline has time for; of the first batch, single solutions."""
+    task = own_tasks.point()
+    solutions = random_solutions(task, 60)
+    with ClusterEvaluator(task, address, deadline=60.0) as evaluator:
+        assert evaluator.largest == 1
+        evaluator.evaluate(solutions, range(60))
+        assert evaluator.seconds > 0
+        evaluator.seconds = 1.5
+        assert evaluator.largest == 2
+        sizes = [chunk.stop - chunk.start for chunk in evaluator.submit(solutions, range(60)).out.values()]
+        assert max(sizes) == 2
+    assert "restarting" not in capsys.readouterr().err
 
 
 def test_an_error_comes_home_with_its_traceback(address):
@@ -233,11 +258,11 @@ def test_a_study_shares_a_cluster(address, expected, tmp_path):
 @pytest.mark.parametrize("threads", [1, 2, 7, 100, 1000])
 @pytest.mark.parametrize("n", [0, 1, 5, 100, 1001])
 def test_chunks_cover_a_batch_and_get_smaller(n, threads):
-    bounds = list(cut(n, threads))
+    bounds = list(cut(n, threads, largest=20))
     assert [i for start, stop in bounds for i in range(start, stop)] == list(range(n))
     sizes = [stop - start for start, stop in bounds]
     assert sizes == sorted(sizes, reverse=True)
-    assert all(size <= max(1, n // (4 * threads)) for size in sizes)
+    assert all(size <= max(1, min(20, n // (4 * threads))) for size in sizes)
 
 
 def test_packing():

@@ -18,6 +18,7 @@ from gaits.algorithms import ALGORITHMS
 from gaits.cli import main
 from gaits.evaluation import EpisodeFailed
 from gaits.evaluation.environment import EnvironmentPlayer
+from gaits.physics import kernel
 from gaits.physics.world import Setup
 from gaits.search import Search
 from gaits.settings import make_settings
@@ -95,6 +96,23 @@ def test_measures_are_the_last_info_or_a_function_of_the_trajectory():
     assert last.objective == pytest.approx(last.rewards.sum())
 
 
+def test_an_environment_may_reuse_its_arrays():
+    one, other = (play(own_tasks.point(own_tasks.mean_place, env=env)) for env in (own_tasks.Point, own_tasks.Reusing))
+    np.testing.assert_array_equal(one.obs, other.obs)
+    np.testing.assert_array_equal(one.measures, other.measures)
+
+
+def test_measures_are_not_asked_of_an_episode_that_met_nan():
+    task = own_tasks.point(env=own_tasks.AtTheEnd, trouble="reward")
+    assert play(task, seed=2).end != kernel.NON_FINITE
+    assert play(task, seed=3).end == kernel.NON_FINITE
+
+
+def test_an_observation_of_another_size_than_its_space():
+    with pytest.raises(ValueError, match="point gave an observation of 4 numbers; its space has 3"):
+        play(own_tasks.point(env=own_tasks.Undeclared))
+
+
 def test_measures_of_the_wrong_size_and_unknown_keys():
     with pytest.raises(ValueError, match=r"The grid has 1 measure\(s\), and an episode gave measures of shape \(2,\)"):
         play(own_tasks.point(grid=(5,), measure_range=(0, 1)))
@@ -119,7 +137,9 @@ def test_the_task_is_described_by_its_environment():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"env": "NoSuchEnv-v0"}, "Gymnasium cannot make 'NoSuchEnv-v0'"),
+        ({"env": "NoSuchEnv-v0"}, "Gymnasium cannot make 'NoSuchEnv-v0': .* write 'MODULE:NoSuchEnv-v0'"),
+        ({"color": "red"}, r"env must be callable as env\(color\), and is env\(trouble.*unexpected keyword"),
+        ({"max_steps": 0}, "max_steps must be a whole number of at least 1; got 0"),
         ({"env": 5}, "env must be an id that Gymnasium knows"),
         ({"env": lambda: own_tasks.Point()}, "env cannot be sent to worker processes .* top level of a module"),
         ({"env": dict}, "must make a gymnasium.Env; it made dict"),
@@ -147,6 +167,10 @@ def test_actions():
     assert box.convert(np.float32([0, 0])).dtype == np.float32
     assert Actions(spaces.Discrete(3, start=5)).convert(np.float32([0, 2, 1])) == 6
     assert Actions(spaces.Box(-1, 1, (2, 2), np.float32)).convert(np.zeros(4, np.float32)).shape == (2, 2)
+    small = Actions(spaces.Box(-128, 127, (2,), np.int8))
+    np.testing.assert_array_equal(small.convert(np.float32([-1, 1])), [-128, 127])
+    narrow = Actions(spaces.Box(-3, -2.7, (1,), np.float32))
+    assert narrow.space.contains(narrow.convert(np.float32([1])))
     for space in (spaces.Box(-np.inf, np.inf, (2,)), spaces.MultiBinary(3)):
         with pytest.raises(ValueError, match="have no policy here"):
             Actions(space)
@@ -229,9 +253,37 @@ def test_another_task_of_the_same_name_is_not_taken_for_it(tmp_path):
         gaits.load_run(tmp_path / "run")
 
 
+def test_a_task_that_changed_is_trained_again(tmp_path):
+    """As in a notebook, where a task is defined over and over."""
+    for i, names in enumerate([("x", "y"), ("east", "north")]):
+        task = own_tasks.point(measure_names=names, max_steps=np.int64(3), objective_range=np.float32([-20, 30]))
+        run = gaits.train(task, "map_elites", evaluations=4, batch_size=4, workers=1, out=tmp_path / str(i))
+        assert run.task.measure_names == names
+
+
+MY_ROBOTS = """
+import gymnasium
+from own_tasks import point
+
+gymnasium.register("MyPoint-v0", entry_point="own_tasks:Point")
+
+
+def pt():
+    return point(env="MyPoint-v0")
+
+
+def wrong():
+    return int("x")
+
+
+def quits():
+    raise SystemExit(0)
+"""
+
+
 def test_a_task_of_ones_own_from_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "my_robots.py").write_text("from own_tasks import point\n\n\ndef pt():\n    return point()\n")
+    (tmp_path / "my_robots.py").write_text(MY_ROBOTS)
     options = ["map_elites", "--evaluations", "40", "--batch-size", "20", "--workers", "1"]
     assert main(["train", "my_robots:pt", *options]) == 0
     assert "gaits resume runs/point-map_elites-seed1 --task my_robots:pt --evaluations 80" in capsys.readouterr().out
@@ -246,6 +298,9 @@ def test_a_task_of_ones_own_from_the_command_line(tmp_path, monkeypatch, capsys)
     for name, message in (
         ("my_robot:pt", "There is no module 'my_robot'"),
         ("my_robots:pp", "Did you mean 'pt'?"),
+        ("my_robots:wrong", 'my_robots.py", line'),
+        ("my_robots:quits", "SystemExit"),
+        ("my_robots.py:pt", "a module as Python imports it: my_robots:biped; got 'my_robots.py:pt'"),
         ("own_tasks:mean_place", "mean_place"),
         ("own_tasks:not_a_task", "No task in own_tasks is called 'not_a_task'"),
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.metadata
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ import pytest
 from conftest import random_solutions
 
 import gaits
+from gaits.cli import main
 from gaits.evaluation.job import draw_noise
 from gaits.physics import kernel
 from gaits.physics import mujoco as ours
@@ -159,6 +161,16 @@ def test_without_mujoco(monkeypatch):
     with pytest.raises(ValueError, match=r"mj_hopper needs MuJoCo. Install it with: pip install 'gaits\[mujoco\]'"):
         MujocoPlayer(gaits.make_task("mj_hopper"))
     ours.load.cache_clear()
+
+
+def test_training_without_mujoco(monkeypatch, capsys, tmp_path):
+    def version(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr("gaits.versions._version", version)
+    assert main(["train", "mj_hopper", "map_elites", "--out", str(tmp_path / "run")]) == 2
+    assert "mj_hopper needs MuJoCo. Install it with: pip install 'gaits[mujoco]'" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_old_mujoco_is_refused(monkeypatch):

@@ -36,8 +36,12 @@ def adapt(
     from gaits.analysis import recovery
     from gaits.damage import parse_damage
     from gaits.progress import make_counter
+    from gaits.runs.files import check_output
 
     wrong = parse_damage(damage, friction)
+    folder = out or run / "adapt"
+    if (run / "config.json").exists():  # else that is what to say
+        check_output(folder / "adapt.json")
     with make_counter("episodes", sys.stderr if json else sys.stdout) as progress:
         found = find(
             run,
@@ -49,7 +53,6 @@ def adapt(
             workers=workers,
             progress=progress,
         )
-    folder = out or run / "adapt"
     text = recovery.save(found, folder)
     if json:
         print(text, end="")

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and never in place of a run's own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,23 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
+
+RUN_FILES = ("config.json", "metrics.csv", "archive.npz", "history.npz", "evaluation.npz", "evaluation.json")
+
+
+def check_output(path: Path) -> None:
+    """Raise unless a result can be written to this file: to be asked before the work, not after it."""
+    if path.name in RUN_FILES and (path.parent / "config.json").exists():
+        raise ValueError(f"{path} is a file of the run itself. Choose another --out.")
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(0, "it is a folder")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        probe = path.with_name(f".{path.name}.part")
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise ValueError(f"Cannot write to {path}: {error.strerror}. Choose another --out.") from None
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
