@@ -193,8 +193,7 @@ class ClusterPending:
                     self._take(ended)
                     heard = time.monotonic()
                 elif time.monotonic() - heard > self.evaluator.deadline:
-                    held = self.evaluator.give_up_holders(self.out)
-                    self.out = {one: self._once_more(chunk) if one.key in held else chunk for one, chunk in self.out.items()}
+                    self._move_on()
                     heard = time.monotonic()
         except BaseException:
             with contextlib.suppress(Exception):
@@ -211,6 +210,21 @@ class ClusterPending:
             while True:
                 ended.append(self._ended.get_nowait())
         return [future for future in ended if future in self.out]
+
+    def _move_on(self) -> None:
+        """Nothing came back for too long: let others play what is held, or send all of it again if nobody has it."""
+        held = self.evaluator.give_up_holders(self.out)
+        if held:
+            self.out = {one: self._once_more(chunk) if one.key in held else chunk for one, chunk in self.out.items()}
+        else:
+            self._send_again()
+
+    def _send_again(self) -> None:
+        lost = self.out
+        self.out = {}
+        with contextlib.suppress(Exception):
+            self.evaluator.client.cancel(list(lost))
+        self._send(lost.values())
 
     def _take(self, ended: list[Any]) -> None:
         """Keep what was played, send out again what was lost, and raise what is nobody's misfortune."""
@@ -236,6 +250,7 @@ class ClusterPending:
                 raise EpisodeFailed(f"A worker failed. {describe(problem)}")
         if any(future.status in ("cancelled", "lost") for future in chunks):
             self.evaluator.reconnect()
+            self._send_again()
         self._send([self._once_more(chunk) if future.status == "error" else chunk for future, chunk in chunks.items()])
 
     def _once_more(self, chunk: Chunk) -> Chunk:
