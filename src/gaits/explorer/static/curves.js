@@ -3,7 +3,7 @@
 import { runColor } from "./colors.js";
 import { $, digitsFor, el, number, percent, svg } from "./dom.js";
 
-const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 }).format;
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 }).format;
 const CHARTS = [
   { name: "qd_score", title: "QD score", text: (value) => number(value, 0), end: compact },
   { name: "coverage", title: "Coverage", text: (value) => percent(value, 1), end: (value) => percent(value, digitsFor(100 * value)) },
