@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,8 +15,11 @@ import pytest
 from explorer.small_runs import make_small_runs
 
 from gaits import cli
+from gaits.cells import name_cell
 from gaits.explorer import serve
-from gaits.explorer.export import spread_out
+from gaits.explorer.export import export, spread_out
+from gaits.explorer.records import make_records
+from gaits.runs import load_run
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +49,11 @@ def test_it_serves_until_ctrl_c(runs):
         ([], "Give at least one run's folder"),
         (["nowhere"], "nowhere is not a run"),
         (["RUN", "--port", "70000"], "--port must be from 0 to 65535"),
-        (["RUN", "--host", "256.256.256.256"], "Cannot listen on 256.256.256.256"),
+        (["RUN", "--host", "256.256.256.256"], "Leave --host out"),
         (["RUN", "--cells", "3"], "--cells are for --export"),
         (["RUN", "--export", "/proc/page.html"], "Cannot write to /proc/page.html"),
+        (["RUN", "--export", "RUN/config.json"], "config.json does not end in .html. Choose a name such as page.html"),
+        (["RUN", "--export", "page.html", "--cells", "EMPTY"], "is filled in these runs"),
         (["RUN", "--export", "page.html", "--cells", "x"], "A cell is whole numbers such as 32; got 'x'"),
         (["RUN", "--export", "page.html", "--cells", "3,4"], "The archive has a grid of 1 measure(s)"),
         (["RUN", "--export", "page.html", "--cells", "-1"], "plain indices go from 0 to 63"),
@@ -55,7 +61,7 @@ def test_it_serves_until_ctrl_c(runs):
 )
 def test_mistakes_are_explained(runs, options, message, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    words = [str(runs / "hopper") if word == "RUN" else word for word in options]
+    words = [word.replace("RUN", str(runs / "hopper")).replace("EMPTY", str(empty_cell(runs))) for word in options]
     assert cli.main(["explore", *words]) == 2
     assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
@@ -78,6 +84,27 @@ def test_export(runs, tmp_path, capsys):
     assert cli.main(["explore", str(runs / "hopper"), "--export", str(out)]) == 0
     assert "policies to watch" in capsys.readouterr().out
     assert out.stat().st_size < 3_000_000
+
+
+def empty_cell(runs):
+    return min(set(range(64)) - set(load_run(runs / "hopper").archive.data("index").tolist()))
+
+
+def test_export_says_what_it_leaves_out(runs, tmp_path, capsys):
+    """A run that has just begun, cells that are empty, and cells for another grid do not spoil the rest."""
+    begun = shutil.copytree(runs / "hopper", tmp_path / "begun")
+    (begun / "archive.npz").unlink()
+    records = make_records([load_run(folder) for folder in (begun, runs / "hopper", runs / "ant")])
+    filled = set(records[2].archive()["cell"])
+    cells = [name_cell(records[2].run.archive, cell) for cell in (min(filled), min(set(range(36)) - filled))]
+    n = export(records, tmp_path / "page.html", cells)
+    said = capsys.readouterr().err
+    assert "left out: begun has no archive.npz yet" in said
+    assert f"ant has nothing there: {cells[1]}\n" in said
+    assert "hopper comes with its best cells instead" in said
+    assert n == 1 + len(spread_out(records[1].archive(), 12))
+    with pytest.raises(ValueError, match=r"begun has no archive\.npz yet"):
+        export(records[:1], tmp_path / "page.html")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems always have a screen")

@@ -117,7 +117,7 @@ def until(condition):
 
 
 def pause(page):
-    if page.locator("#play").get_attribute("aria-pressed") == "true":
+    if page.locator("#play").get_attribute("aria-label") == "Pause":
         page.locator("#play").click()
 
 
@@ -207,9 +207,9 @@ def test_keys(open_page, address, records):
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Shift+Enter")
     until(lambda: len(lane_names(page)) == 2)
-    playing = page.locator("#play").get_attribute("aria-pressed")
+    before = page.locator("#play").get_attribute("aria-label")
     page.keyboard.press(" ")
-    assert page.locator("#play").get_attribute("aria-pressed") != playing
+    assert page.locator("#play").get_attribute("aria-label") != before
     page.keyboard.press("]")
     assert page.locator("#speed").input_value() == "2"
     page.keyboard.press("n")
@@ -219,6 +219,37 @@ def test_keys(open_page, address, records):
     until(lambda: page.locator(".lane .main dt").first.inner_text() == "return, as recorded")
     page.keyboard.press("Tab")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+
+
+def test_what_is_said_of_a_cell_follows_the_map(open_page, address):
+    page = open_page(address + "#run=1", width=1200)
+    page.locator("#map").focus()
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+    assert "objective" in page.locator("#tip").inner_text()
+    page.set_viewport_size({"width": 400, "height": 800})
+    until(lambda: page.evaluate("document.documentElement.scrollWidth") <= 400)
+    page.evaluate("document.querySelector('#iteration').value = 0")
+    page.evaluate("document.querySelector('#iteration').dispatchEvent(new Event('input'))")
+    until(lambda: "empty" in page.locator("#tip").inner_text())
+    page.keyboard.press("Tab")
+    assert page.locator("#tip").is_hidden()
+
+
+def test_clicks_leave_nothing_behind(open_page, address, records):
+    page = open_page(address + "#run=1")
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Performance.enable")
+
+    def count_nodes_after(clicks):
+        for i in range(clicks):
+            page.locator("#map").click(position=spot(page, records[WALKER], filled(records[WALKER])[i % 2]))
+        devtools.send("HeapProfiler.collectGarbage")
+        metrics = devtools.send("Performance.getMetrics")["metrics"]
+        return next(metric["value"] for metric in metrics if metric["name"] == "Nodes")
+
+    before = count_nodes_after(4)
+    assert count_nodes_after(12) < before + 40  # a lane has about fifty
 
 
 def test_policies_side_by_side(open_page, address):
@@ -234,9 +265,15 @@ def test_policies_side_by_side(open_page, address):
     pause(page)
     with changes(page, 0), changes(page, 1):
         page.locator("#scrub").fill("3")
+    page.locator(".view").first.focus()
+    home = picture(page)
+    with changes(page):
+        page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Home")
+    until(lambda: picture(page) == home)
     colors = page.evaluate("[...document.querySelectorAll('.lane .dot')].map((dot) => dot.style.background)")
     assert len(set(colors)) == 2
-    page.get_by_role("button", name="Close").first.click()
+    page.get_by_role("button", name=f"Close {lane_names(page)[0]}").click()
     assert page.locator(".lane").count() == 1
 
 
@@ -264,12 +301,25 @@ def test_runs_can_be_switched(open_page, address):
     until(lambda: page.locator(".lane .names").inner_text().endswith("QD Ant"))
     page.locator("#runs button").nth(SPHERE).click()
     until(lambda: page.locator("#map-title").inner_text().startswith("Linear projection"))
-    assert "QD Ant" in page.locator(".lane .names").inner_text()  # what walks goes on walking
-    page = open_page(address + "#run=3", plays=False)
     until(lambda: "is a function, not a robot" in page.locator("#stage-empty").inner_text())
     page.locator("#map").focus()
     page.keyboard.press("Enter")
     assert page.locator(".lane").count() == 0
+    page.evaluate("location.hash = 'run=length'")  # there is no such run: the first
+    until(lambda: page.locator(".lane .names").count() and "QD Hopper" in page.locator(".lane .names").inner_text())
+
+
+def test_runs_with_the_same_algorithm_and_seed_are_told_apart(open_page, records, tmp_path):
+    twins = [load_run(shutil.copytree(records[HOPPER].run.folder, tmp_path / name)) for name in ("early", "late")]
+    export(make_records([*twins, records[ANT].run]), tmp_path / "page.html", cells=[str(filled(records[HOPPER])[0])])
+    page = open_page((tmp_path / "page.html").as_uri())
+    cards = page.locator("#runs button").all_inner_texts()
+    assert [[name in card for name in ("early", "late", "ant")] for card in cards] == [
+        [True, False, False],
+        [False, True, False],
+        [False, False, False],
+    ]
+    assert page.locator(".lane .names .muted").inner_text() == "MAP-Elites, seed 1, early, QD Hopper"
 
 
 def test_history(open_page, address, records):
@@ -277,7 +327,7 @@ def test_history(open_page, address, records):
     assert page.locator("#moment").inner_text() == "now"
     for iteration in (1, 2, 0):
         page.locator("#iteration").fill(str(iteration))
-        n = len(records[HOPPER].archive(iteration)["cell"])
+        n = len(records[HOPPER].run.archive_at(iteration))
         until(lambda n=n: page.locator("#map-title").inner_text() == f"QD Hopper: {n} of 64 cells")
     assert page.locator("#moment").inner_text() == "0 evaluations"
     assert page.locator(".moment:not(.off)").count() == 3
@@ -296,6 +346,11 @@ def test_robustness_as_colour(open_page, address):
     assert page.locator("#legend-name").inner_text() == "robustness"
     page.locator("#runs button").nth(WALKER).click()
     until(lambda: page.locator("#colour").is_hidden())
+    heights = """async () => {
+        const { MapView } = await import('./static/map.js');
+        return [-9, -1, 1, 9].map((v) => MapView.prototype.level.call({ profileRange: [-1, 1] }, v, { top: 200 })) }"""
+    least, low, high, most = page.evaluate(heights)
+    assert least == low > high == most  # outliers are drawn at the ends
 
 
 @pytest.mark.parametrize("run", [HOPPER, ANT])
@@ -326,7 +381,7 @@ def test_light_and_dark(open_page, address):
 
 def test_those_who_want_no_motion_get_none(open_page, address):
     page = open_page(address)
-    assert page.locator("#play").get_attribute("aria-pressed") == "false"
+    assert page.locator("#play").get_attribute("aria-label") == "Play"
     assert page.locator("#scrub").input_value() == "0"
 
 
@@ -356,6 +411,17 @@ def test_a_run_that_has_just_begun(open_page, records, tmp_path):
         page.close()
 
 
+def test_a_run_of_one_iteration_is_a_dot(open_page, records, tmp_path):
+    folder = shutil.copytree(records[HOPPER].run.folder, tmp_path / "run")
+    header, first, *_ = (folder / "metrics.csv").read_text().splitlines()
+    (folder / "metrics.csv").write_text(f"{header}\n{first}\n")
+    export(make_records([load_run(folder)]), tmp_path / "page.html")
+    page = open_page((tmp_path / "page.html").as_uri())
+    assert page.locator("#curves .curve.alone").count() == 3
+    best, least = page.locator("#curves .scale.up").nth(2).locator("span").all_inner_texts()
+    assert float(best) > float(least)
+
+
 def test_a_run_that_goes_on(open_page, tmp_path):
     """What is new comes to the page by itself, here when somebody comes back to it."""
     run = gaits.train(
@@ -364,12 +430,18 @@ def test_a_run_that_goes_on(open_page, tmp_path):
     with serving(make_records([run])) as address:
         page = open_page(address)
         before = page.locator("#map-title").inner_text()
+        page.locator("#iteration").fill("0")
+        until(lambda: page.locator("#moment").inner_text() == "0 evaluations")
         gaits.resume(run.folder)
-        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        with page.expect_response("**/api/runs"):
+            page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        assert page.locator("#map-title").inner_text() == "QD Hopper: 0 of 64 cells"  # who looks at the past stays there
+        page.locator("#iteration").fill("1")
         n = len(run.archive)
         until(lambda: page.locator("#map-title").inner_text() == f"QD Hopper: {n} of 64 cells")
         assert page.locator("#map-title").inner_text() != before
-        assert page.locator("#curves .scale span").nth(1).inner_text() == "40"
+        assert page.locator("#curves .along span").nth(1).inner_text() == "40"
+        assert page.locator("#iteration").get_attribute("max") == "2"
         page.close()
 
 
@@ -386,6 +458,18 @@ def test_an_archive_of_centroids(open_page, tmp_path):
     assert page.locator("#told").inner_text().startswith("Cell ")
 
 
+def test_numbers_and_names_on_the_axes(open_page, address):
+    page = open_page(address, plays=False)
+    names = """async (n) => {
+        const { makeLayout } = await import('./static/layout.js');
+        const all = ['a', 'b', 'c', 'd'].slice(0, n);
+        const archive = { measure_names: all, ranges: all.map(() => [0, 1]), centroids: [all.map(() => 0.5)], cells: 1 };
+        return makeLayout(archive).axes.x.name }"""
+    assert [page.evaluate(names, n) for n in (1, 2, 4)] == ["a", "a", "a (first 2 of 4 measures)"]
+    digits = "async (width) => (await import('./static/dom.js')).digitsFor(width)"
+    assert [page.evaluate(digits, width) for width in (0, 2000, 10, 9, 0.4)] == [0, 0, 0, 1, 2]
+
+
 def test_the_exported_file(open_page, file, records):
     """Opened from disk: playing, scrubbing, comparing, history; what needs a server says so."""
     page = open_page(file, moves=True)
@@ -395,7 +479,7 @@ def test_the_exported_file(open_page, file, records):
     with changes(page):
         page.locator("#scrub").fill("4")
     page.locator("#iteration").fill("1")
-    n = len(records[HOPPER].archive(1)["cell"])
+    n = len(records[HOPPER].run.archive_at(1))
     until(lambda: page.locator("#map-title").inner_text() == f"QD Hopper: {n} of 64 cells")
     page.locator("#pin-current").click()
     page.locator("#runs button").nth(ANT).click()

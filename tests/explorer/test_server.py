@@ -15,7 +15,7 @@ from gaits.analysis.robustness import load_evaluation
 from gaits.bench.synthetic import make_run
 from gaits.explorer.assets import ASSETS
 from gaits.explorer.packing import unpack
-from gaits.explorer.records import make_records
+from gaits.explorer.records import Record, make_records
 from gaits.explorer.server import make_app
 from gaits.runs import load_run
 
@@ -93,11 +93,9 @@ def test_robustness_of_elites_that_were_replaced_is_not_told(tmp_path, records):
 
 @pytest.mark.parametrize("iteration", [0, 1, 2, 3])
 def test_the_archive_at_any_iteration(client, records, iteration):
-    """Asked for, or redrawn by the page from the history: it is the one that the run had."""
-    told = client.get(f"/api/runs/{HOPPER}/archive?iteration={iteration}").json()
+    """Redrawn as the page does from the history: it is the one that the run had."""
     data = records[HOPPER].run.archive_at(iteration).data()
     elites = dict(zip(data["index"].tolist(), data["objective"].tolist(), strict=True))
-    assert dict(zip(told["cell"], told["objective"], strict=True)) == elites
     header, log = unpack(client.get(f"/api/runs/{HOPPER}/history").content)
     redrawn = {int(c): f for i, c, f in zip(*log.values(), strict=True) if i <= iteration}
     assert header == {"last": 3}
@@ -139,10 +137,9 @@ def test_an_episode_with_a_seed_is_the_evaluators(client, records, run):
     statistics = {name: elite[name] for name in ("obs_mean", "obs_std") if name in elite}
     header, arrays = episode(client, run, cell=int(elite["index"]), seed=7)
     with gaits.LocalEvaluator(records[run].run.task, workers=1) as evaluator:
-        wanted = evaluator.evaluate([elite["solution"]], [7], transitions=True, **statistics)
+        wanted = evaluator.evaluate([elite["solution"]], [7], **statistics)
     assert (header["objective"], header["length"], header["seed"]) == (wanted.objective[0], wanted.length[0], "7")
     assert header["measures"] == wanted.measures[0].tolist()
-    np.testing.assert_array_equal(arrays["rewards"], wanted.transitions.reward.astype(np.float32))
     robot = client.get(f"/api/runs/{run}/robot").json()
     n = header["length"]
     assert arrays["ends"].shape == (n + 1, len(robot["capsules"]), 2, 3)
@@ -161,7 +158,7 @@ def test_a_long_episode_is_small():
     trace = make_trace(task)
     trace.positions[:, 6] = 1.0  # upright
     nothing = Episode(0.0, np.zeros(4), 1000, 0, np.zeros(0), np.zeros(0), np.zeros(1000))
-    assert len(pack_episode(Playback(nothing, trace.positions, trace.contacts > 0), make_skeleton(task.body), {})) < 180_000
+    assert len(pack_episode(Playback(nothing, trace.positions, trace.contacts > 0), make_skeleton(task.body), {})) < 175_000
 
 
 def test_damage(client, records):
@@ -197,7 +194,7 @@ def test_the_robot(client):
     "path",
     [
         *("/api/runs/4/archive", "/api/runs/-1/archive", "/api/runs/x/metrics", "/api/runs/99999999999999999999/history"),
-        *("/api/runs/²/archive", f"/api/runs/{HOPPER}/archive?iteration=4", f"/api/runs/{SPHERE}/robot"),
+        *("/api/runs/²/archive", f"/api/runs/{SPHERE}/robot"),
         *(
             "/nowhere",
             "/static/nothing.js",
@@ -230,12 +227,16 @@ def test_what_is_not_there(client, path):
         (b'{"cell": 1e400}', 422, "cell must be"),
         (b'{"cell": 63, "seed": -1}', 422, "A seed must be"),
         (b'{"cell": 63, "seed": 1.5}', 422, "A seed must be"),
+        (rb'{"cell": 63, "seed": "\ud800"}', 422, r"A seed must be a whole number from 0 to 2**63 - 1; got \ud800."),
+        (b'{"cell": 63, "seed": "' + b"9" * 15_000 + b'"}', 422, "A seed must be"),
         (b'{"cell": 64}', 404, "Cell 64 of hopper is empty"),
         (b'{"cell": 63, "damage": [1]}', 422, "damage must be"),
         (b'{"cell": 63, "damage": {"joints": [1]}}', 422, "joints must be a table"),
         (b'{"cell": 63, "damage": {"joints": {"foot_joint": "x"}}}', 422, "must be a number; got 'x'"),
         (b'{"cell": 63, "damage": {"joints": {"foot_joint": NaN}}}', 422, "must be a factor from 0 to 1"),
         (b'{"cell": FILLED, "damage": {"joints": {"foot": 0.5}}}', 422, "Did you mean 'foot_joint'"),
+        (b'{"cell": FILLED, "damage": {"joints": {"' + b"a" * 15_000 + b'": 0.5}}}', 422, "aaaa"),
+        (b'{"cell": 63, "damage": {"joints": {"foot_joint": 1' + b"0" * 400 + b"}}}", 422, "far too large"),
         (b'{"cell": -1}', 404, "Cell -1 of hopper is empty"),
         (b'{"cell": 1' + b"0" * 400 + b"}", 404, "is empty"),
         (b'{"cell": 63, "seed": ' + b" " * 20_000 + b"1}", 413, "16,384 bytes"),
@@ -246,13 +247,12 @@ def test_requests_that_are_not_understood(client, records, content, status, mess
     content = content.replace(b"FILLED", str(filled).encode())
     response = client.post(f"/api/runs/{HOPPER}/episode", content=content, headers={"Content-Type": "application/json"})
     assert (response.status_code, message in response.json()["error"]) == (status, True), response.text
+    assert len(response.text) < 600
 
 
 def test_other_refusals(client):
     assert client.post(f"/api/runs/{HOPPER}/episode", content=b"{}").status_code == 415
     assert client.post(f"/api/runs/{SPHERE}/episode", json={"cell": 1}).status_code == 404
-    assert client.get(f"/api/runs/{HOPPER}/archive?iteration=-1").status_code == 422
-    assert client.get(f"/api/runs/{HOPPER}/archive?iteration=x").status_code == 422
     for method, path in (("GET", "/api/runs/0/episode"), ("POST", "/api/runs"), ("DELETE", "/"), ("PUT", "/static/app.js")):
         response = client.request(method, path)
         assert (response.status_code, bool(response.json()["error"])) == (405, True)
@@ -311,6 +311,14 @@ def test_every_answer_has_the_security_headers(client, path, status):
     assert response.headers["X-Content-Type-Options"] == "nosniff"
     assert response.headers["Referrer-Policy"] == "no-referrer"
     assert response.headers["X-Frame-Options"] == "DENY"
+
+
+def test_so_has_the_answer_to_an_unexpected_error(records, monkeypatch):
+    monkeypatch.setattr(Record, "describe", lambda record: 1 / 0)
+    client = TestClient(make_app(records), base_url="http://localhost", raise_server_exceptions=False)
+    response = client.get("/api/runs")
+    assert (response.status_code, response.headers["X-Frame-Options"]) == (500, "DENY")
+    assert "the terminal says what" in response.json()["error"]
 
 
 def test_the_files_are_those_of_the_page(client):
@@ -377,4 +385,7 @@ def test_an_archive_that_is_replaced_is_read_anew(copied, records):
 
 def test_names_that_tell_runs_apart(tmp_path, records):
     folders = [shutil.copytree(records[HOPPER].run.folder, tmp_path / study / "run") for study in ("a", "b")]
-    assert [record.name for record in make_records([load_run(folder) for folder in folders])] == ["a/run", "b/run"]
+    deep = shutil.copytree(records[HOPPER].run.folder, tmp_path / "other" / "a" / "run")
+    runs = [load_run(folder) for folder in [*folders, deep, deep]]
+    assert [record.name for record in make_records(runs[:2])] == ["a/run", "b/run"]
+    assert [record.name for record in make_records(runs)][1:] == ["b/run", "other/a/run", "other/a/run"]

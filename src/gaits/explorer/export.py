@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gaits.cells import parse_cell
+from gaits.console import say
 from gaits.damage import Damage
 from gaits.explorer.assets import MODULES, read_asset
 from gaits.explorer.files import NotNow
@@ -35,21 +37,21 @@ def export(
         cells: Such as "3,12", or a plain index; default: a dozen of each run's best, well spread.
         progress: Called with (episodes played, episodes in all).
     """
-    maps = {record.id: record.archive() for record in records}
-    chosen = {record.id: _choose(record, maps[record.id], cells) for record in records}
-    if cells and not any(chosen.values()):
-        raise ValueError(f"None of the cells {' '.join(cells)} is filled in these runs.")
-    total, done, runs = sum(map(len, chosen.values())), 0, []
+    if path.suffix.lower() != ".html":
+        raise ValueError(f"--export writes a web page, and {path} does not end in .html. Choose a name such as page.html.")
+    records, maps = _read_maps(records)
+    chosen = _choose(records, maps, cells)
+    total, done, runs = sum(map(len, chosen)), 0, []
     players = Players()
     try:
-        for record in records:
+        for record, archive, own in zip(records, maps, chosen, strict=True):
             episodes = {}
-            for cell in chosen[record.id]:
+            for cell in own:
                 episodes[str(cell)] = _text(players.play(record, cell, None, Damage()))
                 done += 1
                 if progress is not None:
                     progress(done, total)
-            runs.append(_everything(record, maps[record.id], episodes))
+            runs.append(_everything(record, archive, episodes))
     finally:
         players.close()
     content = make_page({"runs": runs})
@@ -108,14 +110,53 @@ def join_modules() -> str:
     return "\n".join(parts) + "\n"
 
 
-def _choose(record: Record, archive: dict[str, Any], words: Sequence[str]) -> list[int]:
-    if record.unplayable:
-        return []
+def _read_maps(records: list[Record]) -> tuple[list[Record], list[dict[str, Any]]]:
+    """The runs that have an archive, numbered anew, and their archives; the others are named and left out."""
+    found: list[Record] = []
+    maps, problems = [], []
+    for record in records:
+        try:
+            maps.append(record.archive())
+            found.append(dataclasses.replace(record, id=len(found)))
+        except NotNow as error:
+            problems.append(error)
+    if not found:
+        raise problems[0]
+    for problem in problems:
+        say(f"left out: {problem}")
+    return found, maps
+
+
+def _choose(records: list[Record], maps: list[dict[str, Any]], words: Sequence[str]) -> list[list[int]]:
+    """Per run, the cells to play: those asked for. Its best if none were, or if its archive cannot have them."""
+    chosen = [
+        [] if one.unplayable else spread_out(archive, DEFAULT_CELLS) for one, archive in zip(records, maps, strict=True)
+    ]
     if not words:
-        return spread_out(archive, DEFAULT_CELLS)
-    filled = set(archive["cell"])
-    chosen = dict.fromkeys(parse_cell(SimpleNamespace(**archive), word) for word in words)
-    return [cell for cell in chosen if cell in filled]
+        return chosen
+    asked: dict[int, list[int]] = {}
+    problems: dict[int, ValueError] = {}
+    for record, archive in zip(records, maps, strict=True):
+        try:
+            if not record.unplayable:
+                asked[record.id] = _filled(record, archive, words)
+        except ValueError as error:
+            problems[record.id] = error
+    if problems and not asked:
+        raise next(iter(problems.values()))
+    if not any(asked.values()):
+        raise ValueError(f"None of the cells {' '.join(words)} is filled in these runs.")
+    for i, problem in problems.items():
+        say(f"{records[i].name} comes with its best cells instead: {problem}")
+    return [asked.get(i, best) for i, best in enumerate(chosen)]
+
+
+def _filled(record: Record, archive: dict[str, Any], words: Sequence[str]) -> list[int]:
+    cells = {parse_cell(SimpleNamespace(**archive), word): word for word in words}
+    empty = [word for cell, word in cells.items() if cell not in archive["cell"]]
+    if empty:
+        say(f"left out, because {record.name} has nothing there: {' '.join(empty)}")
+    return [cell for cell in cells if cell in archive["cell"]]
 
 
 def spread_out(archive: dict[str, Any], n: int) -> list[int]:

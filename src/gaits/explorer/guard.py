@@ -34,7 +34,7 @@ class Guard:
     their Host. Numeric addresses cannot be rebound, so a server that listens everywhere takes those.
     """
 
-    def __init__(self, app: ASGIApp, host: str = "127.0.0.1") -> None:
+    def __init__(self, app: ASGIApp, host: str) -> None:
         self.app = app
         everywhere = host in ("0.0.0.0", "::", "")
         self.any_address = everywhere

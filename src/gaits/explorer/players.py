@@ -113,7 +113,7 @@ class Players:
 
 
 def pack_episode(playback: Playback, skeleton: Skeleton, header: dict[str, Any]) -> bytes:
-    """Where the torso is after every step, where every capsule's ends are relative to it, contacts and rewards."""
+    """Where the torso is after every step, where every capsule's ends are relative to it, and contacts."""
     ends = skeleton.ends(playback.positions)
     root = ends[:, 0].mean(axis=1)  # the torso comes first in every model file
     near = np.clip(np.rint((ends - root[:, None, None]) * UNITS_PER_METRE), -32768, 32767)
@@ -131,7 +131,6 @@ def pack_episode(playback: Playback, skeleton: Skeleton, header: dict[str, Any])
         root=root.astype(np.float32),
         ends=near.astype(np.int16),
         contacts=playback.contacts.astype(np.uint8),
-        rewards=episode.rewards.astype(np.float32),
     )
 
 

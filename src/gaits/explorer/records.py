@@ -62,8 +62,6 @@ class Record:
             "numbers": {name: plain(last.get(name)) for name in ("elites", "objective_min", *CURVES)},
             "version": self.version,
             "unplayable": self.unplayable,
-            "measure_names": task.measure_names,
-            "objective_range": task.objective_range,
             "details": self._details,
         }
 
@@ -98,17 +96,15 @@ class Record:
         kept = np.unique(np.linspace(0, len(table) - 1, min(len(table), CURVE_POINTS)).round().astype(int))
         return {name: plain(table[name].to_numpy()[kept]) for name in names}
 
-    def archive(self, iteration: int | None = None) -> dict[str, Any]:
-        """The cells and their elites; of an earlier iteration, objectives and measures only."""
+    def archive(self) -> dict[str, Any]:
+        """The cells and their elites."""
         data = self._read_map()
-        if iteration is not None:
-            data |= self._elites_at(iteration)
         found: dict[str, Any] = {
             "cells": int(np.prod(data["dims"])) if "dims" in data else len(data["centroids"]),
             "measure_names": self.run.task.measure_names,
             **{name: data[name] for name in ("dims", "ranges", "centroids") if name in data},
             **{"cell": data["index"], "objective": data["objective"], "measures": data["measures"]},
-            "robustness": None if iteration is not None else self._robustness(data["index"], data["objective"]),
+            "robustness": self._robustness(data["index"], data["objective"]),
         }
         return {name: plain(value) for name, value in found.items()}
 
@@ -122,23 +118,12 @@ class Record:
         except Exception as error:  # zip, npy and shape errors come in a dozen types
             raise NotNow(f"The archive of {self.name} cannot be read ({error}).") from None
 
-    def _elites_at(self, iteration: int) -> dict[str, np.ndarray]:
-        rows = self._read_history()
-        last = int(rows["iteration"].max(initial=0))
-        if not 0 <= iteration <= last:
-            raise NotThere(f"The history of {self.name} covers iterations 0 to {last}; there is no {iteration}.")
-        kept = history.elites_at(rows, iteration)
-        return {"index": rows["cell"][kept], "objective": rows["objective"][kept], "measures": rows["measures"][kept]}
-
-    def _read_history(self) -> dict[str, np.ndarray]:
-        try:
-            return history.load(self.run.folder / "history.npz")
-        except (OSError, ValueError) as error:
-            raise NotNow(f"The history of {self.name} cannot be read ({error}).") from None
-
     def history(self) -> bytes:
         """Every insertion that was accepted, in order: enough for the page to redraw the archive at any iteration."""
-        rows = self._read_history()
+        try:
+            rows = history.load(self.run.folder / "history.npz")
+        except (OSError, ValueError) as error:
+            raise NotNow(f"The history of {self.name} cannot be read ({error}).") from None
         taken = rows["status"] != NOT_ADDED
         return pack(
             {"last": int(rows["iteration"].max(initial=0))},
@@ -181,12 +166,16 @@ class Record:
 
 def make_records(runs: list[Run]) -> list[Record]:
     """Runs with their numbers, and with names that tell them apart."""
-    short = [run.folder.resolve().name for run in runs]
-    names = [
-        name if short.count(name) == 1 else f"{run.folder.resolve().parent.name}/{name}"
-        for name, run in zip(short, runs, strict=True)
-    ]
-    return [Record(i, name, run) for i, (name, run) in enumerate(zip(names, runs, strict=True))]
+    paths = [run.folder.resolve().parts for run in runs]
+    return [Record(i, _name(path, set(paths)), run) for i, (path, run) in enumerate(zip(paths, runs, strict=True))]
+
+
+def _name(path: tuple[str, ...], paths: set[tuple[str, ...]]) -> str:
+    """As many folders from the end of a path as tell it from the others."""
+    n = 1
+    while sum(other[-n:] == path[-n:] for other in paths) > 1:
+        n += 1
+    return "/".join(path[-n:])
 
 
 def _in_words(value: Any) -> str:

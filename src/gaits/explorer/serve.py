@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import socket
 import sys
@@ -75,9 +76,10 @@ def listen(host: str, port: int) -> socket.socket:
         ]
         return socket.create_server(address[:2], family=family)
     except OSError as error:
-        raise ValueError(
-            f"Cannot listen on {host}, port {port}: {error.strerror or error}. Leave --port out to take any free one."
-        ) from None
+        taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        remedy = "Leave --port out to take any free one." if taken else "Leave --host out to listen on this machine only."
+        where = f"{host}, port {port}" if port else host
+        raise ValueError(f"Cannot listen on {where}: {error.strerror or error}. {remedy}") from None
 
 
 def _address(host: str, port: int) -> str:

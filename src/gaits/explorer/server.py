@@ -11,7 +11,6 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -25,10 +24,11 @@ from gaits.explorer.records import Record
 from gaits.physics.world import check_seed
 
 MAX_BODY = 16 * 1024
+MAX_MESSAGE = 500
 BINARY = "application/octet-stream"
 
 
-def make_app(records: list[Record], host: str = "127.0.0.1", ready: Callable[[], object] = lambda: None) -> Starlette:
+def make_app(records: list[Record], host: str = "127.0.0.1", ready: Callable[[], object] = lambda: None) -> Guard:
     """The application that shows these runs; ``ready`` is called once it answers."""
     players = Players()
 
@@ -45,7 +45,7 @@ def make_app(records: list[Record], host: str = "127.0.0.1", ready: Callable[[],
         Route("/static/{name}", _asset),
         Route("/api/runs", _runs),
         Route("/api/runs/{run}/metrics", _of_run(lambda record, request: JSONResponse(record.metrics()))),
-        Route("/api/runs/{run}/archive", _of_run(_archive)),
+        Route("/api/runs/{run}/archive", _of_run(lambda record, request: JSONResponse(record.archive()))),
         Route("/api/runs/{run}/history", _of_run(lambda record, request: Response(record.history(), media_type=BINARY))),
         Route("/api/runs/{run}/robot", _of_run(_robot)),
         Route("/api/runs/{run}/episode", _episode, methods=["POST"]),
@@ -57,9 +57,9 @@ def make_app(records: list[Record], host: str = "127.0.0.1", ready: Callable[[],
         HTTPException: lambda request, error: _explain(error.detail, error.status_code, error.headers),
         Exception: lambda request, error: _explain("Something went wrong here; the terminal says what.", 500),
     }
-    app = Starlette(routes=routes, exception_handlers=handlers, middleware=[Middleware(Guard, host=host)], lifespan=lifespan)
+    app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
     app.state.records, app.state.players = records, players
-    return app
+    return Guard(app, host)  # outside of Starlette's own answers to unexpected errors
 
 
 def _warm(players: Players, records: list[Record]) -> None:
@@ -70,7 +70,8 @@ def _warm(players: Players, records: list[Record]) -> None:
 
 
 def _explain(error: object, status: int, headers: Any = None) -> JSONResponse:
-    return JSONResponse({"error": str(error)}, status, headers)
+    text = str(error).encode(errors="backslashreplace").decode()  # half a surrogate pair, which JSON can ask for
+    return JSONResponse({"error": text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]} …"}, status, headers)
 
 
 def _find(request: Request) -> Record:
@@ -102,15 +103,6 @@ def _asset(request: Request) -> Response:
 
 def _runs(request: Request) -> Response:
     return JSONResponse([record.describe() for record in request.app.state.records])
-
-
-def _archive(record: Record, request: Request) -> Response:
-    text = request.query_params.get("iteration")
-    if text is None:
-        return JSONResponse(record.archive())
-    if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise ValueError(f"iteration must be a whole number; got {text[:20]!r}.")
-    return JSONResponse(record.archive(int(text)))
 
 
 def _robot(record: Record, request: Request) -> Response:
@@ -162,4 +154,7 @@ def _parse_factors(kind: str, values: Any) -> tuple[tuple[str, float], ...]:
     for name, factor in values.items():
         if isinstance(factor, bool) or not isinstance(factor, (int, float)):
             raise ValueError(f"The factor of {name[:50]} must be a number; got {factor!r:.50}.")
-    return tuple((name, float(factor)) for name, factor in values.items())
+    try:
+        return tuple((name, float(factor)) for name, factor in values.items())
+    except OverflowError:
+        raise ValueError(f"A factor of {kind} is far too large.") from None

@@ -28,7 +28,7 @@ class Explorer {
       onlanes: () => this.mark(),
     });
     this.past = new Past(this.source, {
-      onmove: () => this.archive && this.paint(),
+      onmove: () => this.moved(),
       onproblem: (error) => this.complain(error),
     });
     this.wire();
@@ -48,14 +48,21 @@ class Explorer {
   /** Show what the address names: #run=1&cell=23. */
   async follow() {
     const asked = new URLSearchParams(location.hash.slice(1));
-    const id = this.runs[asked.get("run")] ? Number(asked.get("run")) : 0;
+    const word = asked.get("run");
+    const id = /^\d+$/.test(word) && this.runs[word] ? Number(word) : 0;
     const cell = asked.has("cell") ? Number(asked.get("cell")) : null;
     if (id !== this.id) await this.choose(id, cell);
     else if (this.archive?.cell.includes(cell)) await this.play(cell);
   }
 
+  /** Runs with a short name each; where algorithm and seed do not tell them apart, the folder does. */
   named(runs) {
-    return runs.map((run) => ({ ...run, short: `${run.algorithm}, seed ${run.seed}` }));
+    const full = (run) => `${run.algorithm}, seed ${run.seed}, ${run.task_title}`;
+    return runs.map((run) => {
+      const alone = runs.filter((other) => full(other) === full(run)).length === 1;
+      const folder = alone ? "" : `, ${run.name}`;
+      return { ...run, folder, short: `${run.algorithm}, seed ${run.seed}${folder}` };
+    });
   }
 
   get run() {
@@ -74,7 +81,8 @@ class Explorer {
 
   /** Look at a run, and play one of its cells: the best, unless another is asked for. */
   async choose(id, cell = null) {
-    Object.assign(this, { id, archive: null });
+    Object.assign(this, { id, archive: null, stale: false });
+    this.past.forget();
     this.map.clear();
     this.strip.choose(id);
     const run = this.run;
@@ -91,7 +99,8 @@ class Explorer {
     this.setTitle(null);
     $("note").textContent = "";
     const archive = await this.archiveOf(id).catch((error) => this.noArchive(id, error));
-    if (id !== this.id || !archive) return;
+    if (id !== this.id) return;
+    if (!archive) return this.stage.removeUnpinned();
     this.archive = archive;
     this.past.open(id);
     this.map.show(archive);
@@ -100,7 +109,8 @@ class Explorer {
     this.paint();
     const best = this.bestPlayable();
     const chosen = archive.cell.includes(cell) ? cell : best;
-    if (chosen !== null && !this.run.unplayable) await this.play(chosen, false, false);
+    if (chosen === null || this.run.unplayable) this.stage.removeUnpinned();
+    else await this.play(chosen, false, false);
   }
 
   /** A run that has just begun has no archive yet. */
@@ -141,6 +151,12 @@ class Explorer {
     const numbers = this.runs.filter((run) => run.task === task).map((run) => run.numbers);
     const ends = numbers.filter((one) => one.objective_max !== null);
     return [Math.min(...ends.map((one) => one.objective_min)), Math.max(...ends.map((one) => one.objective_max))];
+  }
+
+  /** Another moment was chosen. */
+  moved() {
+    if (this.archive) this.paint();
+    this.freshen();
   }
 
   paint() {
@@ -228,7 +244,7 @@ class Explorer {
       button.addEventListener("click", () => {
         this.colour = button.dataset.colour;
         this.past.open(this.id);
-        if (this.archive) this.paint();
+        this.moved();
       });
     }
     $("pin-current").addEventListener("click", () => this.stage.pinCurrent());
@@ -277,13 +293,16 @@ class Explorer {
       this.strip.update(run);
       this.strip.refresh(run.id);
     }
-    if (!changed.some((run) => run.task === this.run.task) || this.past.iteration !== null) return;
-    await this.showCurves().catch(() => null);
-    if (changed.some((run) => run.id === this.id)) await this.freshen();
+    this.stale ||= changed.some((run) => run.task === this.run.task);
+    await this.freshen();
   }
 
+  /** Show what is new; who looks at the past is left in peace until they come back. */
   async freshen() {
+    if (!this.stale || this.past.iteration !== null) return;
+    this.stale = false;
     const id = this.id;
+    await this.showCurves().catch(() => null);
     if (!this.archive) return this.showArchive(null);
     const archive = await this.archiveOf(id).catch(() => null);
     if (!archive || id !== this.id) return;

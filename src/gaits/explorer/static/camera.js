@@ -17,7 +17,7 @@ export class Camera {
   }
 
   reset() {
-    Object.assign(this, this.home, { zoom: 1 });
+    Object.assign(this, this.home);
   }
 
   turn(dx, dy) {
@@ -28,7 +28,7 @@ export class Camera {
   /** Look at `target` so that `extent` metres fill about half of a canvas of this size. */
   aim(target, extent, width, height) {
     const tangent = Math.tan(FIELD_OF_VIEW / 2);
-    const distance = ((extent * 1.65) / (2 * tangent) / this.zoom) * Math.max(1, (0.8 * height) / width);
+    const distance = ((extent * 1.65) / (2 * tangent)) * Math.max(1, (0.8 * height) / width);
     const [cy, sy, cp, sp] = [Math.cos(this.yaw), Math.sin(this.yaw), Math.cos(this.pitch), Math.sin(this.pitch)];
     this.forward = [-sy * cp, cy * cp, -sp];
     this.right = [cy, sy, 0];

@@ -1,12 +1,13 @@
 // QD score, coverage and best objective over evaluations: the run that is looked at, and the others of its task behind it.
 
 import { runColor } from "./colors.js";
-import { $, el, number, percent, svg } from "./dom.js";
+import { $, digitsFor, el, number, percent, svg } from "./dom.js";
 
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 }).format;
 const CHARTS = [
-  { name: "qd_score", title: "QD score", text: (value) => number(value, 0) },
-  { name: "coverage", title: "Coverage", text: (value) => percent(value, 1) },
-  { name: "objective_max", title: "Best", text: (value) => number(value, 0) },
+  { name: "qd_score", title: "QD score", text: (value) => number(value, 0), end: compact },
+  { name: "coverage", title: "Coverage", text: (value) => percent(value, 1), end: (value) => percent(value, digitsFor(100 * value)) },
+  { name: "objective_max", title: "Best", text: (value) => number(value, 0), end: compact },
 ];
 const SIZE = { width: 300, height: 100, pad: 3 };
 
@@ -31,20 +32,19 @@ const place = (u, v) => [u * SIZE.width, SIZE.pad + (1 - v) * (SIZE.height - 2 *
 
 function drawChart(chart, series, current, last) {
   const values = series.flatMap(({ metrics }) => metrics[chart.name].filter((value) => value !== null));
-  const [low, high] = [Math.min(0, ...values), Math.max(1e-9, ...values)];
-  const height = (value) => (value - low) / (high - low);
-  const path = ({ metrics }) => {
+  const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
+  const height = (value) => (value - low) / (high - low || 1);
+  const curve = ({ metrics, run }) => {
     const values = metrics[chart.name];
     const known = metrics.evaluations.map((x, i) => [x / last, values[i]]).filter(([, value]) => value !== null);
     const points = known.map(([u, value]) => place(u, height(value)).map((c) => c.toFixed(1)).join(" "));
-    return points.length ? `M${points.join("L")}` : "";
+    const line = svg("path", { class: "curve", d: points.length ? `M${points.join("L")}h0` : "" }); // h0: one point is a dot
+    line.classList.toggle("current", run.id === current);
+    line.classList.toggle("alone", points.length === 1);
+    line.style.stroke = runColor(run.id);
+    return line;
   };
   const base = place(0, height(0))[1];
-  const lines = series.map((one) => {
-    const line = svg("path", { d: path(one), class: one.run.id === current ? "curve current" : "curve" });
-    line.style.stroke = runColor(one.run.id);
-    return line;
-  });
   const moment = svg("line", { class: "moment off", y1: 0, y2: SIZE.height, "data-last": last });
   const told = summary(chart, series, current);
   const viewBox = `0 0 ${SIZE.width} ${SIZE.height}`;
@@ -52,13 +52,14 @@ function drawChart(chart, series, current, last) {
     "svg",
     { viewBox, preserveAspectRatio: "none", role: "img", "aria-label": `${chart.title} ${told}` },
     svg("line", { class: "axis", x1: 0, x2: SIZE.width, y1: base, y2: base }),
-    ...lines,
+    ...series.map(curve),
     moment,
   );
   const caption = el("figcaption", {}, el("strong", {}, chart.title), el("span", { className: "value" }, told));
   watch(picture, caption.lastChild, chart, series, last, told);
-  const scale = el("div", { className: "scale" }, el("span", {}, "0"), el("span", {}, number(last, 0)));
-  return el("figure", {}, caption, picture, scale);
+  const up = el("div", { className: "scale up" }, el("span", {}, chart.end(high)), el("span", {}, chart.end(low)));
+  const along = el("div", { className: "scale along" }, el("span", {}, "0"), el("span", {}, number(last, 0)));
+  return el("figure", {}, caption, el("div", { className: "plot" }, up, picture, along));
 }
 
 function summary(chart, series, current) {

@@ -1,6 +1,6 @@
 // Damage: how strong each motor still is, and how each foot grips. The same for all runs of a task.
 
-import { $, clamp, el, percent } from "./dom.js";
+import { $, el, percent } from "./dom.js";
 
 const PATIENCE = 120; // milliseconds between the last movement of a slider and the replay
 
@@ -22,19 +22,19 @@ export class DamagePanel {
     this.task = run.task;
     if (!this.tasks.has(run.task)) this.tasks.set(run.task, { joints: {}, friction: {} });
     const feet = robot.feet.filter((foot) => foot.measured);
-    $("damage-joints").replaceChildren(...robot.joints.map((name) => this.slider("joints", name, name, 1)));
-    $("damage-friction").replaceChildren(...feet.map(({ name, label }) => this.slider("friction", name, label, 1)));
+    $("damage-joints").replaceChildren(...robot.joints.map((name) => this.slider("joints", name, name)));
+    $("damage-friction").replaceChildren(...feet.map(({ name, label }) => this.slider("friction", name, label)));
     this.count();
   }
 
-  slider(kind, name, label, high) {
+  slider(kind, name, label) {
     const task = this.task;
     const table = this.tasks.get(task)[kind];
     const output = el("output", {}, percent(table[name] ?? 1));
-    const input = el("input", { type: "range", min: 0, max: high, step: 0.05, value: table[name] ?? 1 });
+    const input = el("input", { type: "range", min: 0, max: 1, step: 0.05, value: table[name] ?? 1 });
     input.setAttribute("aria-label", `${kind === "joints" ? "Strength of" : "Grip of"} ${label}`);
     input.addEventListener("input", () => {
-      const factor = (this.tasks.get(task)[kind][name] = clamp(Number(input.value), 0, high));
+      const factor = (this.tasks.get(task)[kind][name] = Number(input.value));
       output.textContent = percent(factor);
       this.changed();
     });

@@ -35,6 +35,9 @@ export function number(value, digits) {
   return /^-[0.]+$/.test(text) ? text.slice(1) : text; // no minus zero
 }
 
+/** Digits that tell numbers apart which are so far from each other. */
+export const digitsFor = (width) => clamp(Math.ceil(1 - Math.log10(width || 10)), 0, 6);
+
 export const percent = (value, digits = 0) => (Number.isFinite(value) ? `${number(100 * value, digits)} %` : "–");
 
 export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);

@@ -1,24 +1,25 @@
 // One policy on the stage: its picture, its numbers, its contacts.
 
 import { Camera } from "./camera.js";
-import { el, number, onTheme, percent, sharpen } from "./dom.js";
+import { el, number, percent, sharpen } from "./dom.js";
 import { drawMoment, Motion } from "./robot.js";
 import { Timeline } from "./timeline.js";
 
 const DRAG_RADIANS = 0.006;
+const KEY_RADIANS = 0.15;
 
 export class Lane {
   /** `handlers`: onclose(lane), onpin(lane), onscrub(step), onchange() when it must be drawn again. */
   constructor(run, cell, color, handlers) {
     Object.assign(this, { run, cell, color, handlers, pinned: false, seen: false, motion: null, drawn: null });
-    this.canvas = el("canvas", { className: "view", role: "img" });
+    this.canvas = el("canvas", { className: "view", role: "application", tabIndex: 0 });
     this.title = el("strong");
     this.subtitle = el("span", { className: "muted" });
     this.message = el("p", { className: "message", hidden: true });
     this.numbers = el("dl", { className: "numbers" });
     this.contacts = el("canvas", { className: "contacts", role: "img" });
     this.timeline = new Timeline(this.contacts, handlers.onscrub);
-    this.pin = el("button", { className: "small", type: "button", onclick: () => handlers.onpin(this) });
+    this.pin = el("button", { className: "small", type: "button", onclick: () => handlers.onpin(this) }, "Pin");
     this.close = el("button", { className: "small", type: "button", onclick: () => handlers.onclose(this) }, "Close");
     const dot = el("span", { className: "dot" });
     dot.style.background = color;
@@ -31,41 +32,57 @@ export class Lane {
       this.contacts,
     );
     this.setPinned(false);
-    this.watchPointer();
+    this.watch();
     new ResizeObserver(() => handlers.onchange()).observe(this.canvas);
-    onTheme(() => handlers.onchange());
   }
 
   setPinned(pinned) {
     this.pinned = pinned;
-    this.pin.textContent = pinned ? "Pinned" : "Pin";
     this.pin.setAttribute("aria-pressed", pinned);
     this.pin.title = pinned ? "Let the next cell take this place again" : "Keep it here, and show the next cell beside it";
   }
 
-  /** Drag turns the camera, a double click turns it back. */
-  watchPointer() {
+  /** Drag or arrows turn the camera, a double click or Home turns it back. */
+  watch() {
     this.canvas.addEventListener("pointerdown", (event) => this.canvas.setPointerCapture(event.pointerId));
     this.canvas.addEventListener("pointermove", (event) => {
-      if (event.buttons !== 1 || event.pointerType === "touch" || !this.camera) return; // a finger scrolls the page
-      this.camera.turn(event.movementX * DRAG_RADIANS, event.movementY * DRAG_RADIANS);
-      this.redraw();
+      if (event.buttons !== 1 || event.pointerType === "touch") return; // a finger scrolls the page
+      this.turnCamera(event.movementX * DRAG_RADIANS, event.movementY * DRAG_RADIANS);
     });
-    this.canvas.addEventListener("dblclick", () => {
-      this.camera?.reset();
-      this.redraw();
-    });
+    this.canvas.addEventListener("dblclick", () => this.resetCamera());
+    this.canvas.addEventListener("keydown", (event) => this.key(event));
   }
 
+  key(event) {
+    const turns = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+    if (event.key in turns) this.turnCamera(...turns[event.key].map((way) => way * KEY_RADIANS));
+    else if (event.key === "Home") this.resetCamera();
+    else return;
+    event.preventDefault();
+  }
+
+  turnCamera(dx, dy) {
+    this.camera?.turn(dx, dy);
+    this.redraw();
+  }
+
+  resetCamera() {
+    this.camera?.reset();
+    this.redraw();
+  }
+
+  /** Draw everything anew: the camera, the size or the colours have changed. */
   redraw() {
-    this.drawn = null;
+    this.drawn = this.timeline.bars = null;
     this.handlers.onchange();
   }
 
   name(title, subtitle) {
     this.title.textContent = title;
     this.subtitle.textContent = subtitle;
-    this.canvas.setAttribute("aria-label", `The robot of ${title}, moving`);
+    this.canvas.setAttribute("aria-label", `The robot of ${title}, moving. Arrows turn the camera, Home turns it back.`);
+    this.pin.setAttribute("aria-label", `Pin ${title}`);
+    this.close.setAttribute("aria-label", `Close ${title}`);
   }
 
   say(text) {

@@ -73,7 +73,8 @@ function centroidLayout({ centroids, ranges, measure_names: names }) {
   centroids.forEach((centroid, i) => spots.set([share(centroid[0], 0), flat ? 0.5 : share(centroid[1], 1)], 2 * i));
   const width = flat ? Math.min(4 * centroids.length, MAX_COLUMNS) : RASTER;
   const height = flat ? 1 : RASTER;
-  const axis = (i) => ({ name: names[i], inner: [], ticks: rangeTicks(ranges[i]) });
+  const hidden = names.length > 2 ? ` (first 2 of ${names.length} measures)` : "";
+  const axis = (i) => ({ name: names[i] + (i ? "" : hidden), inner: [], ticks: rangeTicks(ranges[i]) });
   return {
     width,
     height,

@@ -1,6 +1,6 @@
 // What the colours of the map mean, and what a cell holds.
 
-import { $, clamp, el, number, sharpen } from "./dom.js";
+import { $, clamp, digitsFor, el, number, sharpen } from "./dom.js";
 
 export function drawLegend(name, { low, high, color }) {
   const context = sharpen($("legend"));
@@ -10,8 +10,8 @@ export function drawLegend(name, { low, high, color }) {
     context.fillRect(x, 0, 1, height);
   }
   $("legend-name").textContent = name;
-  $("legend-low").textContent = number(low, 0);
-  $("legend-high").textContent = number(high, 0);
+  $("legend-low").textContent = number(low, digitsFor(high - low));
+  $("legend-high").textContent = number(high, digitsFor(high - low));
 }
 
 /** Facts about a cell, as [name, value], beside its place on the map; and said to people who listen while they walk it. */

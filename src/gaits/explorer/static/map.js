@@ -1,6 +1,6 @@
 // The archive as a map: a strip with its profile, a heatmap or a nested grid, to be hovered, clicked and walked by keys.
 
-import { clamp, number, onTheme, sharpen, themed } from "./dom.js";
+import { clamp, digitsFor, number, onTheme, sharpen, themed } from "./dom.js";
 import { makeLayout } from "./layout.js";
 
 const MARGIN = { left: 46, right: 6, top: 6, bottom: 40 };
@@ -9,7 +9,7 @@ const DOT = 2.4;
 const FAR_STEP = 10;
 
 /** The raster of an archive in the colours of its values, one pixel per cell, bottom row last: ready to be scaled up. */
-export function paintRaster(layout, values, scale, empty) {
+export function paintRaster(layout, values, scale) {
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [layout.width, layout.height];
   const context = canvas.getContext("2d");
@@ -18,8 +18,7 @@ export function paintRaster(layout, values, scale, empty) {
     for (let column = 0; column < layout.width; column++) {
       const value = values[layout.labels[row * layout.width + column]];
       const at = 4 * ((layout.height - 1 - row) * layout.width + column);
-      if (Number.isNaN(value) && !empty) continue;
-      image.data.set([...(Number.isNaN(value) ? empty : scale.color(value)), 255], at);
+      if (!Number.isNaN(value)) image.data.set([...scale.color(value), 255], at);
     }
   }
   context.putImageData(image, 0, 0);
@@ -35,8 +34,8 @@ export class MapView {
     canvas.addEventListener("click", (event) => this.choose(this.pick(event), event.shiftKey));
     canvas.addEventListener("keydown", (event) => this.key(event));
     canvas.addEventListener("focus", () => this.draw());
-    canvas.addEventListener("blur", () => this.draw());
-    new ResizeObserver(() => this.draw()).observe(canvas);
+    canvas.addEventListener("blur", () => this.leave());
+    new ResizeObserver(() => this.refresh()).observe(canvas);
     onTheme(() => this.draw());
   }
 
@@ -57,7 +56,13 @@ export class MapView {
   /** Fill the cells: values (cells,), NaN where there is none; `known` (cells,) is NaN only where a cell is empty. */
   paint(values, scale, known = values) {
     Object.assign(this, { values, scale, known, picture: null });
+    this.refresh();
+  }
+
+  /** Draw, and tell again about the cell under the cursor: its numbers or its place may have changed. */
+  refresh() {
     this.draw();
+    this.onhover(this.hovered);
   }
 
   /** Whether a cell has an elite. */
@@ -97,7 +102,8 @@ export class MapView {
   /** How high a value is above the strip. */
   level(value, area) {
     const [low, high] = this.profileRange;
-    return MARGIN.top + 4 + (1 - (value - low) / (high - low || 1)) * (area.top - MARGIN.top - 20);
+    const share = clamp((value - low) / (high - low || 1), 0, 1); // outliers of robustness are beyond the scale
+    return MARGIN.top + 4 + (1 - share) * (area.top - MARGIN.top - 20);
   }
 
   get profileRange() {
@@ -136,6 +142,11 @@ export class MapView {
     if (cell === this.hovered) return;
     this.hovered = cell;
     this.onhover(cell);
+    this.draw();
+  }
+
+  leave() {
+    this.hover(null);
     this.draw();
   }
 
@@ -256,7 +267,7 @@ export class MapView {
       context.fillStyle = themed("line");
       context.fillRect(area.left, y, area.width, 1);
       context.fillStyle = themed("muted");
-      context.fillText(number(value, 0), area.left - 6, y + 4);
+      context.fillText(number(value, digitsFor(high - low)), area.left - 6, y + 4);
     }
     for (let cell = 0; cell < this.values.length; cell++) {
       if (Number.isNaN(this.values[cell])) continue;

@@ -34,11 +34,12 @@ export class Past {
     const id = this.id;
     $("iteration").value = iteration;
     try {
-      this.log ??= await this.source.history(id);
+      const log = this.log ?? (await this.source.history(id));
+      if (id !== this.id) return;
+      this.log = log;
     } catch (error) {
       return this.onproblem(error);
     }
-    if (id !== this.id) return;
     this.iteration = iteration >= Number($("iteration").max) ? null : iteration;
     this.say();
     this.onmove();

@@ -29,7 +29,8 @@ export class RunStrip {
     const thumbnail = el("canvas", { className: "thumbnail", width: 1, height: 1, "aria-hidden": "true" });
     const numbers = el("span", { className: "muted" });
     const title = el("strong", {}, dot, run.algorithm);
-    const names = el("span", { className: "names" }, title, el("span", {}, `${run.task_title}, seed ${run.seed}`), numbers);
+    const which = el("span", {}, `${run.task_title}, seed ${run.seed}${run.folder}`);
+    const names = el("span", { className: "names" }, title, which, numbers);
     const go = () => this.onchoose(run.id);
     const card = el("button", { type: "button", className: "run", onclick: go }, thumbnail, names);
     card.title = run.name;

@@ -12,7 +12,7 @@ export function unpack(buffer) {
     const count = shape.reduce((a, b) => a * b, 1);
     arrays[name] = new TYPES[type](buffer, 4 + length + offset, count);
   }
-  return { ...header, ...arrays, shapes: Object.fromEntries(Object.entries(header.arrays).map(([k, v]) => [k, v.shape])) };
+  return { ...header, ...arrays };
 }
 
 /** Remember what was asked for, most recent last, and ask again for what failed. */

@@ -23,7 +23,7 @@ export class Stage {
   /** Play a cell: in the place of the lane that is not pinned, or beside the others. */
   async show(run, cell, add = false) {
     performance.mark("gaits-asked");
-    let lane = this.lanes.find((one) => !one.pinned);
+    let lane = this.unpinned;
     if (lane && add) lane.setPinned(true);
     if (lane && !add && !lane.pinned) this.remove(lane, true);
     if (this.lanes.length >= LANES) this.remove(this.lanes[0], true);
@@ -55,13 +55,22 @@ export class Stage {
     if (!quietly) this.lanesChanged();
   }
 
+  /** There is nothing to show in the place that is not pinned. */
+  removeUnpinned() {
+    if (this.unpinned) this.remove(this.unpinned);
+  }
+
+  get unpinned() {
+    return this.lanes.find((one) => !one.pinned);
+  }
+
   pin(lane) {
     lane.setPinned(!lane.pinned);
     this.lanesChanged();
   }
 
   pinCurrent() {
-    const lane = this.lanes.find((one) => !one.pinned) ?? this.lanes.at(-1);
+    const lane = this.unpinned ?? this.lanes.at(-1);
     if (lane) this.pin(lane);
   }
 
@@ -123,7 +132,6 @@ export class Stage {
   setPlaying(playing) {
     this.playing = playing;
     if (playing && this.step >= this.span) this.restart();
-    $("play").setAttribute("aria-pressed", playing);
     $("play").setAttribute("aria-label", playing ? "Pause" : "Play");
     $("play").classList.toggle("on", playing);
     this.request();

@@ -1,6 +1,6 @@
 // Contacts of each foot over an episode, with the playhead; drag to scrub.
 
-import { clamp, onTheme, percent, sharpen, themed } from "./dom.js";
+import { clamp, percent, sharpen, themed } from "./dom.js";
 
 const ROW = 15;
 const FONT = "11px system-ui, sans-serif";
@@ -19,10 +19,6 @@ export class Timeline {
     });
     canvas.addEventListener("pointermove", (event) => event.buttons && scrub(event));
     new ResizeObserver(() => this.draw(this.step)).observe(canvas);
-    onTheme(() => {
-      this.bars = null;
-      this.draw(this.step);
-    });
   }
 
   get width() {
