@@ -30,6 +30,11 @@ def row(title: str, found: list[Adaptation]) -> tuple[str, ...]:
     return (title, *(f"{number:,.0f}" for number in (sound, *returns)), f"{trials:.1f}")
 
 
+def gain(found: Adaptation) -> float:
+    """Of Bayesian optimization over the unchanged champion."""
+    return float(found.chosen.damaged.mean() - found.choices["unchanged"].damaged.mean())
+
+
 def main(
     run: Positional[Path],
     strengths: tuple[float, ...] = (0.0, 0.5),
@@ -50,9 +55,11 @@ def main(
         everything += found
         say(f"{i}/{len(damages)} {'  '.join(rows[-1])}")
     rows.append(row("mean", everything))
+    better = [np.mean([gain(one) for one in everything[i : i + seeds]]) > 0 for i in range(0, len(everything), seeds)]
     prior = "evaluated" if everything[0].prior.evaluated else "recorded: run gaits evaluate first for better ones"
     print(f"{run}: {len(loaded.archive)} elites, at most {trials} trials, {seeds} seeds; expectations are {prior}.\n")
     print_table(rows)
+    print(f"\nBayesian optimization is better than the unchanged champion on {sum(better)} of {len(better)} damages.")
 
 
 if __name__ == "__main__":

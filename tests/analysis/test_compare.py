@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 import gaits
+from gaits.analysis import report, tables
 from gaits.analysis.collect import collect
 from gaits.analysis.compare import compare, comparisons, find
 from gaits.analysis.comparison import mean_and_error, median_archives, styles
@@ -67,6 +68,16 @@ def test_the_answers(whole):
     assert findings.missing["robustness_normalized"] == [
         "No run has a mean elite robustness. Get it with: gaits evaluate RUN..."
     ]
+
+
+def test_the_papers_robustness_of_me_es_has_a_note(whole, monkeypatch):
+    _, collection, _ = whole
+    metric = tables.METRICS["robustness"]
+    assert report.ME_ES_NOTE not in report._metric(collection, "robustness", metric)
+    theirs = pd.DataFrame(1.0, index=collection.algorithms(), columns=collection.tasks())
+    monkeypatch.setattr(tables, "paper", lambda collection, metric: theirs)
+    assert report.ME_ES_NOTE in report._metric(collection, "robustness", metric)
+    assert report.ME_ES_NOTE not in report._metric(collection, "coverage", tables.METRICS["coverage"])
 
 
 def test_the_report_stands_alone(whole):
