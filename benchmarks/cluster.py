@@ -16,7 +16,8 @@ import numpy as np
 from distributed import Client
 
 import gaits
-from gaits.evaluation.cluster import ClusterEvaluator, open_cluster
+from gaits.evaluation.cluster import ClusterEvaluator
+from gaits.evaluation.schedulers import open_cluster
 
 BATCH = 100
 TARGETS = {"with transitions": 0.90, "without": 0.95}

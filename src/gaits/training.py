@@ -15,7 +15,7 @@ import numpy as np
 from gaits.algorithms import ALGORITHMS, Iteration
 from gaits.console import say
 from gaits.evaluation import EpisodeFailed, make_evaluator
-from gaits.evaluation.cluster import ClusterLost
+from gaits.evaluation.schedulers import ClusterLost
 from gaits.gradients import Diverged
 from gaits.runs import Run, load_run
 from gaits.runs.config import Config, make_config

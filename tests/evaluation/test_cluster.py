@@ -20,9 +20,10 @@ from conftest import assert_same_archive, random_solutions, same
 
 import gaits
 from gaits.cli import main
-from gaits.evaluation import EpisodeFailed, cluster
+from gaits.evaluation import EpisodeFailed, cluster, schedulers
 from gaits.evaluation.chunks import cut, pack, unpack
-from gaits.evaluation.cluster import ClusterEvaluator, ClusterLost, find_address, open_cluster
+from gaits.evaluation.cluster import ClusterEvaluator
+from gaits.evaluation.schedulers import ClusterLost, find_address, open_cluster
 
 pytest.importorskip("distributed", reason="needs gaits[cluster]")
 RUN = {"evaluations": 200, "batch_size": 40, "seed": 3}
@@ -196,7 +197,7 @@ class Daemons:
 
 
 def test_a_scheduler_that_restarts_and_one_that_does_not(tmp_path, monkeypatch, expected, capsys):
-    monkeypatch.setattr(cluster, "PATIENCE", 30.0)
+    monkeypatch.setattr(schedulers, "PATIENCE", 30.0)
     daemons = Daemons(tmp_path / "scheduler.json")
     daemons.start()
     rows = []
@@ -207,7 +208,7 @@ def test_a_scheduler_that_restarts_and_one_that_does_not(tmp_path, monkeypatch, 
             daemons.kill()
             threading.Timer(1.0, daemons.start).start()
         if len(rows) == 4:
-            monkeypatch.setattr(cluster, "PATIENCE", 1.0)
+            monkeypatch.setattr(schedulers, "PATIENCE", 1.0)
             daemons.kill()
 
     options = {"scheduler": str(tmp_path / "scheduler.json"), "out": tmp_path / "run", "checkpoint_iterations": 1}
@@ -286,7 +287,7 @@ def test_packing():
     ],
 )
 def test_bad_schedulers(scheduler, workers, message, monkeypatch):
-    monkeypatch.setattr(cluster, "PATIENCE", 1.0)
+    monkeypatch.setattr(schedulers, "PATIENCE", 1.0)
     with pytest.raises(ValueError, match=message):
         ClusterEvaluator(hopper(), scheduler, workers)
 

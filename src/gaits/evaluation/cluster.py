@@ -1,54 +1,42 @@
 """Evaluation on a Dask cluster: batches cut into chunks, played by the same players, put together in the same order.
 
 An episode depends only on its solution and seed, so a chunk can be played anywhere, and again: a worker that dies, hangs or
-leaves costs time and nothing else. What runs on the workers is in ``chunks.py``.
+leaves costs time and nothing else. What runs on the workers is in ``chunks.py``; how a cluster is found, in
+``schedulers.py``.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib
-import json
-import logging
 import pickle
 import queue
 import time
 import uuid
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
-from gaits.console import describe, say, say_if_slow
+from gaits.console import describe, say
+from gaits.evaluation import schedulers
 from gaits.evaluation.chunks import cut, play_chunk, unpack
 from gaits.evaluation.job import Job, make_job
-from gaits.evaluation.local import available_cores
 from gaits.evaluation.player import EpisodeFailed
 from gaits.evaluation.results import Evaluator, Results
+from gaits.evaluation.schedulers import ClusterLost, connect, open_cluster
 from gaits.physics.world import Episode
-from gaits.settings import above_zero, whole_number
+from gaits.settings import above_zero
 from gaits.tasks.task import Task
 from gaits.versions import episode_versions
 
 ATTEMPTS = 10
-"""Times a chunk is sent out, before it is taken for the cause that workers hang or Dask gives it up.
-Dask does after ``distributed.scheduler.allowed-failures`` (3) workers more than one died with it."""
-PATIENCE = 60.0
-"""Seconds to look for a scheduler that is gone."""
+"""Times a chunk is sent out before it is taken for the cause of its workers' trouble: they hang, or Dask gives it up, which
+it does when more than ``distributed.scheduler.allowed-failures`` (3) of them have died with it."""
 ANSWER = 30.0
 """Seconds in which a scheduler that works answers."""
 SAFETY = 20
 """A chunk is to take this many times less than the deadline."""
 POLL = 0.5
-
-
-IGNORE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
-"""For workers on this terminal: it is for the run, which finishes its iteration with them."""
-
-
-class ClusterLost(ValueError):
-    """The cluster cannot be reached, or has no workers any more."""
 
 
 class Chunk(NamedTuple):
@@ -145,8 +133,8 @@ class ClusterEvaluator(Evaluator):
 
     def reconnect(self) -> None:
         """Wait until the scheduler is back, or say that it is gone."""
-        say(f"lost the scheduler at {self.address}; looking for it for {PATIENCE:g} s ...")
-        until = time.monotonic() + PATIENCE
+        say(f"lost the scheduler at {self.address}; looking for it for {schedulers.PATIENCE:g} s ...")
+        until = time.monotonic() + schedulers.PATIENCE
         while time.monotonic() < until and self.client.status == "connecting":
             time.sleep(POLL)  # Dask's client is trying by itself
         try:
@@ -261,66 +249,3 @@ class ClusterPending:
                 f"are only long, raise --deadline, now {self.evaluator.deadline:g} seconds."
             )
         return chunk._replace(sent=chunk.sent + 1)
-
-
-def connect(address: str, timeout: float | None = None) -> Any:
-    from distributed import Client
-
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what it says of lost schedulers, we say better
-    try:
-        with say_if_slow(f"looking for the scheduler at {address} ..."):
-            return Client(address, timeout=timeout or PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise ClusterLost(
-            f"No Dask scheduler answers at {address} ({type(error).__name__}). Start one with: dask scheduler"
-        ) from None
-
-
-@contextlib.contextmanager
-def open_cluster(scheduler: str, workers: int | None = None) -> Iterator[str]:
-    """The address of a cluster: one that runs already, or one that is opened for as long as it is needed.
-
-    Args:
-        scheduler: An address such as tcp://HOST:8786, the path of a scheduler's file, ``local`` for ``workers`` processes
-            on this machine, or ``slurm`` for ``workers`` jobs as Dask's configuration describes them.
-        workers: How many to start; those of a cluster that runs already are not ours to choose.
-    """
-    if workers is not None:
-        whole_number("workers", workers, 1)
-    if scheduler == "local":
-        kind = require("distributed", "LocalCluster")
-        count = workers or available_cores()
-        options = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "preload": [IGNORE_CTRL_C]}
-        with kind(n_workers=count, threads_per_worker=1, **options) as cluster:
-            cluster.adapt(minimum=count, maximum=count)  # which replaces those that die
-            yield cluster.scheduler_address
-    elif scheduler == "slurm":
-        with require("dask_jobqueue", "SLURMCluster")() as cluster:
-            cluster.adapt(minimum_jobs=workers or 1, maximum_jobs=workers or 1)  # also when their time is up
-            yield cluster.scheduler_address
-    else:
-        require("distributed", "Client")
-        if workers is not None:
-            raise ValueError(f"--workers is for --scheduler local and slurm; the cluster at {scheduler} has its own.")
-        yield find_address(scheduler)
-
-
-def find_address(scheduler: str) -> str:
-    path = Path(scheduler)
-    if path.is_file():
-        try:
-            return str(json.loads(path.read_text())["address"])
-        except (ValueError, KeyError, TypeError):
-            raise ValueError(f"{path} is not a scheduler's file, as dask scheduler --scheduler-file writes.") from None
-    if ":" not in scheduler:
-        raise ValueError(
-            f"--scheduler must be an address such as tcp://HOST:8786, a scheduler's file, local or slurm; got {scheduler!r}."
-        )
-    return scheduler
-
-
-def require(module: str, name: str) -> Any:
-    try:
-        return getattr(importlib.import_module(module), name)
-    except ImportError as error:
-        raise ValueError(f"A cluster needs Dask ({error}). Install it with: pip install 'gaits[cluster]'") from None

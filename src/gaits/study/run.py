@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gaits.console import say
-from gaits.evaluation.cluster import open_cluster
+from gaits.evaluation.schedulers import open_cluster
 from gaits.runs.directory import locked
 from gaits.runs.files import write_whole
 from gaits.settings import above_zero, whole_number

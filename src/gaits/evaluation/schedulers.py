@@ -1,0 +1,87 @@
+"""Dask schedulers: one that runs already, or one with workers of its own that is opened for as long as it is needed."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from gaits.console import say_if_slow
+from gaits.evaluation.local import available_cores
+from gaits.settings import whole_number
+
+PATIENCE = 60.0
+"""Seconds to look for a scheduler that is gone."""
+IGNORE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+"""For workers on this terminal: it is for the run, which finishes its iteration with them."""
+
+
+class ClusterLost(ValueError):
+    """The cluster cannot be reached, or has no workers any more."""
+
+
+def connect(address: str, timeout: float | None = None) -> Any:
+    from distributed import Client
+
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what it says of lost schedulers, we say better
+    try:
+        with say_if_slow(f"looking for the scheduler at {address} ..."):
+            return Client(address, timeout=timeout or PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ClusterLost(
+            f"No Dask scheduler answers at {address} ({type(error).__name__}). Start one with: dask scheduler"
+        ) from None
+
+
+@contextlib.contextmanager
+def open_cluster(scheduler: str, workers: int | None = None) -> Iterator[str]:
+    """The address of a cluster: one that runs already, or one that is opened for as long as it is needed.
+
+    Args:
+        scheduler: An address such as tcp://HOST:8786, the path of a scheduler's file, ``local`` for ``workers`` processes
+            on this machine, or ``slurm`` for ``workers`` jobs as Dask's configuration describes them.
+        workers: How many to start; those of a cluster that runs already are not ours to choose.
+    """
+    if workers is not None:
+        whole_number("workers", workers, 1)
+    if scheduler == "local":
+        kind = require("distributed", "LocalCluster")
+        count = workers or available_cores()
+        options = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "preload": [IGNORE_CTRL_C]}
+        with kind(n_workers=count, threads_per_worker=1, **options) as cluster:
+            cluster.adapt(minimum=count, maximum=count)  # which replaces those that die
+            yield cluster.scheduler_address
+    elif scheduler == "slurm":
+        with require("dask_jobqueue", "SLURMCluster")() as cluster:
+            cluster.adapt(minimum_jobs=workers or 1, maximum_jobs=workers or 1)  # also when their time is up
+            yield cluster.scheduler_address
+    else:
+        require("distributed", "Client")
+        if workers is not None:
+            raise ValueError(f"--workers is for --scheduler local and slurm; the cluster at {scheduler} has its own.")
+        yield find_address(scheduler)
+
+
+def find_address(scheduler: str) -> str:
+    path = Path(scheduler)
+    if path.is_file():
+        try:
+            return str(json.loads(path.read_text())["address"])
+        except (ValueError, KeyError, TypeError):
+            raise ValueError(f"{path} is not a scheduler's file, as dask scheduler --scheduler-file writes.") from None
+    if ":" not in scheduler:
+        raise ValueError(
+            f"--scheduler must be an address such as tcp://HOST:8786, a scheduler's file, local or slurm; got {scheduler!r}."
+        )
+    return scheduler
+
+
+def require(module: str, name: str) -> Any:
+    try:
+        return getattr(importlib.import_module(module), name)
+    except ImportError as error:
+        raise ValueError(f"A cluster needs Dask ({error}). Install it with: pip install 'gaits[cluster]'") from None
