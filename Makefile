@@ -24,7 +24,7 @@ test: $(READY)  ## set up, then lint, check types and run the tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 train: $(READY)  ## set up, then train a small repertoire: CMA-MEGA (TD3, ES) on QD Hopper, about three minutes
 	@if [ -e runs/first/config.json ]; then $(BIN)/gaits resume runs/first; \

@@ -25,6 +25,7 @@ WALKER = gaits.make_task("qd_walker", grid=(5, 5), hidden=(4,))
 ANT = gaits.make_task("qd_ant", grid=(2, 3, 2, 3), hidden=(4,))
 QUALITY = {"cma_mega_es": 0.4, "cma_mega_td3_es": 0.6, "pga_me": 0.7, "me_es": 0.1, "map_elites": 0.3}
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.xdist_group("compare")  # what it sets up is costly: once, not once per core
 
 
 def make_runs(folder, tasks=(HOPPER, WALKER, ANT), seeds=(1, 2, 3), algorithms=QUALITY):

@@ -27,6 +27,7 @@ from gaits.evaluation.schedulers import ClusterLost, find_address, open_cluster
 
 pytest.importorskip("distributed", reason="needs gaits[cluster]")
 RUN = {"evaluations": 200, "batch_size": 40, "seed": 3}
+pytestmark = pytest.mark.xdist_group("cluster")  # what it sets up is costly: once, not once per core
 
 
 @pytest.fixture(scope="module")
