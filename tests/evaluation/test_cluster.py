@@ -226,12 +226,19 @@ def test_a_scheduler_that_restarts_and_one_that_does_not(tmp_path, monkeypatch, 
     assert_same_archive(tmp_path / "run", expected)
 
 
+SBATCH = """
+cp "$1" "$0.$$"
+bash "$0.$$" >/dev/null 2>&1 &
+echo "Submitted batch job $!"
+"""
+
+
 def test_slurm_jobs(tmp_path, monkeypatch):
-    """A sbatch that runs the job at once stands for a Slurm cluster."""
+    """A sbatch that runs the job at once stands for Slurm. Like the real one it copies the script, which is then removed."""
     pytest.importorskip("dask_jobqueue")
     import dask
 
-    for name, text in (("sbatch", 'bash "$1" >/dev/null 2>&1 & echo "Submitted batch job $!"'), ("scancel", 'kill "$@"')):
+    for name, text in (("sbatch", SBATCH), ("scancel", 'kill "$@"')):
         (tmp_path / name).write_text(f"#!/bin/bash\n{text}\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")

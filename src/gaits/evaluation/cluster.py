@@ -117,11 +117,8 @@ class ClusterEvaluator(Evaluator):
         try:
             held = {worker: keys.intersection(names) for worker, names in self._ask("processing", workers=None).items()}
             holders = [worker for worker, names in held.items() if names]
-            if not holders and not self.threads and self.scheduler != "slurm":
-                raise ClusterLost(
-                    f"The cluster at {self.address} had no workers to play on for {self.deadline:g} seconds. "
-                    f"For workers, {self._remedy}; to wait longer for them, raise --deadline."
-                )
+            if not holders and not self.threads:
+                self._miss_workers()
             if holders:
                 say(f"no answer for {self.deadline:g} s, so restarting {', '.join(holders)}; others play its episodes.")
                 options = {"timeout": ANSWER / 2, "wait_for_workers": False, "on_error": "return"}
@@ -130,6 +127,12 @@ class ClusterEvaluator(Evaluator):
             self.reconnect()
             return set()
         return set().union(*held.values())
+
+    def _miss_workers(self) -> None:
+        told = f"The cluster at {self.address} had no workers to play on for {self.deadline:g} seconds"
+        if self.scheduler != "slurm":
+            raise ClusterLost(f"{told}. For workers, {self._remedy}; to wait longer for them, raise --deadline.")
+        say(f"{told}; {self._remedy}, see squeue. Still waiting.")
 
     def reconnect(self) -> None:
         """Wait until the scheduler is back, or say that it is gone."""
