@@ -34,7 +34,9 @@ NOISE = 2.0
 """Variance of what a trial says only about the gait tried (σ²), where what it says about the gaits around has variance 1.
 The original's is 0.001. Here about 70 % of the effect of a damage differs between next neighbours; see docs/adapt.md."""
 ALPHA = 0.9
-"""Stop when the best trial is at least this share of the best that is still expected (α)."""
+"""The best found will do when it is at least this share of the best that is still expected (α)."""
+CONFIRM = 3
+"""Trials that must say so. The original takes one, of a robot whose trials are alike; here one episode is partly luck."""
 
 CHUNK = 50
 """Episodes per batch, so that there is progress to show."""
@@ -74,24 +76,37 @@ class Choice:
     """How one way of choosing went: t trials on the damaged robot, then E new episodes of the policy chosen."""
 
     name: str
-    rows: np.ndarray  # (t,) rows of the archive's data, in the order tried
+    rows: np.ndarray  # (t,) rows of the archive's data, in the order tried; a row may be tried again
     returns: np.ndarray  # (t,) float64
     damaged: np.ndarray  # (E,) float64: returns of the new episodes
     sound: np.ndarray  # (E,) float64: the same episodes on the sound robot
 
     @property
-    def found(self) -> int:
-        """The trial that found the policy chosen, from 1."""
-        return int(np.argmax(self.returns)) + 1
-
-    @property
     def row(self) -> int:
         """The policy chosen: the best that was tried."""
-        return int(self.rows[self.found - 1])
+        return best_tried(self.rows, self.returns)
+
+    @property
+    def found(self) -> int:
+        """The trial that found the policy chosen, from 1."""
+        return int(np.argmax(self.rows == self.row)) + 1
+
+    @property
+    def trial_return(self) -> float:
+        """Mean return of the trials of the policy chosen."""
+        return float(self.returns[self.rows == self.row].mean())
 
     @property
     def best_so_far(self) -> np.ndarray:
-        return np.maximum.accumulate(self.returns)
+        """After each trial, the mean return of the trials of the policy that is the best by then."""
+        parts = [(self.rows[:t], self.returns[:t]) for t in range(1, len(self.rows) + 1)]
+        return np.array([returns[rows == best_tried(rows, returns)].mean() for rows, returns in parts])
+
+
+def best_tried(rows: np.ndarray, returns: np.ndarray) -> int:
+    """The row with the highest mean return."""
+    known, where = np.unique(rows, return_inverse=True)
+    return int(known[np.argmax(np.bincount(where, returns) / np.bincount(where))])
 
 
 @dataclass(frozen=True)
@@ -148,7 +163,7 @@ class Adaptation:
             "prior": float(self.prior.objective[choice.row]),
             "trials": len(choice.rows),
             "found_at_trial": choice.found,
-            "trial_return": float(choice.returns.max()),
+            "trial_return": choice.trial_return,
             "damaged_return": float(choice.damaged.mean()),
             "damaged_returns": choice.damaged.tolist(),
             "sound_return": float(choice.sound.mean()),
@@ -172,8 +187,8 @@ def adapt(
 ) -> Adaptation:
     """Find a policy of a run's archive that still walks, with few trials on the damaged robot.
 
-    A trial is one episode of one elite. Whoever tries an elite sees the same episode, and every policy chosen plays the
-    same new ones, so ways of choosing differ by their choices alone.
+    A trial is one episode of one elite. Whoever tries an elite first sees the same episode, and every policy chosen plays
+    the same new ones, so ways of choosing differ by their choices alone.
 
     Args:
         trials: The most trials that a way of choosing may make.
@@ -197,11 +212,12 @@ def adapt(
     n = len(data["index"])
     trials = min(trials, n)
     names = [name for name in TITLES if exhaustive or name != "exhaustive"]
-    count = _Count((n if exhaustive else min(n, 3 * trials)) + 2 * episodes * len(names), progress)
+    count = _Count((n if exhaustive else min(n, 3 * trials)) + trials + 2 * episodes * len(names), progress)
     fresh = episode_seeds(seed, n, episodes)
 
     with make_evaluator(hurt, workers) as evaluator:
-        cache = Trials(_Player(evaluator, data, count), episode_seeds(seed, 0, n))
+        repeats = episode_seeds(seed, n + episodes, CONFIRM * n - n).reshape(CONFIRM - 1, n)
+        cache = Trials(_Player(evaluator, data, count), np.vstack([episode_seeds(seed, 0, n), repeats]))
         best_first = np.argsort(-prior.objective, kind="stable")
         orders = {
             "unchanged": best_first[:1],
@@ -211,7 +227,7 @@ def adapt(
         }
         returns = {name: cache.returns(orders[name]) for name in reversed(names) if name != "bayesian"}
         orders["bayesian"], returns["bayesian"], belief = _search(archive, prior, cache, trials)
-        chosen = {name: int(orders[name][np.argmax(returns[name])]) for name in names}
+        chosen = {name: best_tried(orders[name], returns[name]) for name in names}
         damaged = _play_again(_Player(evaluator, data, count), chosen, fresh)
     with make_evaluator(run.task, workers) as evaluator:
         sound = _play_again(_Player(evaluator, data, count), chosen, fresh)
@@ -220,17 +236,17 @@ def adapt(
 
 
 def map_based_search(
-    prior: np.ndarray, places: np.ndarray, attempt: Callable[[int], float], trials: int
+    prior: np.ndarray, places: np.ndarray, attempt: Callable[[int, int], float], trials: int
 ) -> tuple[list[int], list[float], np.ndarray]:
-    """Map-based Bayesian optimization, in normalized units.
+    """Map-based Bayesian optimization. Values are in units of about the spread of the prior; 0 is a policy worth nothing.
 
     Args:
         prior: (n,) what is expected of each policy before any trial.
         places: (n, k) measures of each policy, from 0 to 1.
-        attempt: Tries the policy in a row and returns its value.
+        attempt: Tries the policy in a row, for the so-many-th time from 0, and returns its value.
 
     Returns:
-        Rows tried, their values, and what is expected of each policy in the end (n,).
+        Rows tried, in order, their values, and what is expected of each policy in the end (n,).
     """
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import Matern
@@ -238,45 +254,61 @@ def map_based_search(
     kernel = Matern(LENGTH_SCALE * np.sqrt(places.shape[1] / 6), nu=2.5)
     tried: list[int] = []
     values: list[float] = []
+    seen: dict[int, list[float]] = {}
     mean, std = prior, np.ones_like(prior)
-    while len(tried) < trials and not (tried and max(values) >= ALPHA * mean.max()):
-        promise = mean + KAPPA * std
-        promise[tried] = -np.inf  # the same episode again would teach nothing
-        tried.append(int(np.argmax(promise)))
-        values.append(attempt(tried[-1]))
+    while len(tried) < trials:
+        best = max(seen, key=lambda row: mean[row], default=None)
+        if best is not None and mean[best] >= ALPHA * mean.max():
+            if len(seen[best]) == CONFIRM:
+                break
+            row = best
+        else:
+            promise = mean + KAPPA * std
+            promise[list(seen)] = -np.inf
+            row = int(np.argmax(promise))
+        tried.append(row)
+        values.append(attempt(row, len(seen.setdefault(row, []))))
+        seen[row].append(values[-1])
+        known = list(seen)
+        means = np.array([np.mean(seen[row]) for row in known])
         # Fixed hyper-parameters: a handful of trials says too little to fit them.
         process = GaussianProcessRegressor(kernel, alpha=NOISE, optimizer=None)
-        process.fit(places[tried], np.array(values) - prior[tried])
+        process.fit(places[known], means - prior[known])
         correction, std = process.predict(places, return_std=True)
         mean = prior + correction
-        mean[tried] = values  # what the gaits around do not share is known of these
+        mean[known] = means  # what the gaits around do not share is known of these
     return tried, values, mean
 
 
 def _search(archive: Archive, prior: Prior, trials: Trials, budget: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The search on an archive: objectives become 0 for its lowest elite and 1 for its highest, measures 0 to 1."""
-    low, spread = prior.objective.min(), float(np.ptp(prior.objective)) or 1.0
+    """The search on an archive: objectives in units of their spread, measures from 0 to 1.
+
+    A return of 0 stays 0, or the stopping rule would be about something else: a robot that stands still is worth nothing,
+    and 90 % of the way from the worst elite of an archive can be less.
+    """
+    spread = float(np.ptp(prior.objective)) or 1.0
     places = (prior.measures - archive.lower_bounds) / (archive.upper_bounds - archive.lower_bounds)
-    tried, _, belief = map_based_search(
-        (prior.objective - low) / spread, places, lambda row: float(trials.returns([row])[0] - low) / spread, budget
+    tried, values, belief = map_based_search(
+        prior.objective / spread, places, lambda row, again: float(trials.returns([row], again)[0]) / spread, budget
     )
-    return np.array(tried), trials.returns(tried), low + spread * belief
+    return np.array(tried), spread * np.array(values), spread * belief
 
 
 class Trials:
-    """One episode of each elite on the damaged robot, played when it is first asked for."""
+    """Episodes of each elite on the damaged robot, played when they are first asked for. ``seeds`` are (repeats, elites)."""
 
     def __init__(self, player: _Player, seeds: np.ndarray) -> None:
         self._player, self._seeds = player, seeds
-        self._returns = np.full(len(seeds), np.nan)
+        self._returns = np.full(seeds.shape, np.nan)
 
-    def returns(self, rows: Any) -> np.ndarray:
-        rows = np.asarray(rows)
-        new = rows[np.isnan(self._returns[rows])]
+    def returns(self, rows: Any, again: int = 0) -> np.ndarray:
+        """Returns of these elites in their first episodes, or in those of the so-many-th repeat."""
+        rows, known, seeds = np.asarray(rows), self._returns[again], self._seeds[again]
+        new = rows[np.isnan(known[rows])]
         for chunk in np.array_split(new, range(CHUNK, len(new), CHUNK)):
             if len(chunk):
-                self._returns[chunk] = self._player.play(chunk, self._seeds[chunk])
-        return self._returns[rows]
+                known[chunk] = self._player.play(chunk, seeds[chunk])
+        return known[rows]
 
 
 @dataclass

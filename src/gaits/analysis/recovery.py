@@ -33,7 +33,7 @@ def table(found: Adaptation) -> list[tuple[str, ...]]:
     header = ("way of choosing", "cell", "trials", "found at", "on trials", "played again", "sound robot", "of sound")
     rows: list[tuple[str, ...]] = [(*header, "recovered")]
     for name, choice in found.choices.items():
-        numbers = (choice.returns.max(), choice.damaged.mean(), choice.sound.mean())
+        numbers = (choice.trial_return, choice.damaged.mean(), choice.sound.mean())
         shares = (found.share_of_sound(name), found.share_recovered(name))
         rows.append(
             (
@@ -51,15 +51,15 @@ def sentences(found: Adaptation) -> list[str]:
     prior = "means over new episodes, by gaits evaluate"
     if not found.prior.evaluated:
         prior = f"one recorded episode each, which may be luck; better: gaits evaluate {found.run.folder}, then this again"
-    trial = chosen.returns.max()
-    lucky = f" The trial it was chosen by ({trial:,.1f}) was luck; another --seed tries other episodes."
+    trial = chosen.trial_return
+    lucky = f" What it was chosen by ({trial:,.1f}) was luck; another --seed tries other episodes."
     lucky = lucky if trial > 0 and chosen.damaged.mean() < trial / 2 else ""
     return [
         f"{found.damage}: the return of the archive's champion went from {champion.sound.mean():,.1f} to "
         f"{champion.damaged.mean():,.1f}.",
         f"Bayesian optimization chose cell {found.cell()} after {len(chosen.rows)} "
         f"trial{'s' * (len(chosen.rows) != 1)}: return {chosen.damaged.mean():,.1f}.{lucky}",
-        f"On trials: the one episode it was chosen by. Played again: mean of {len(chosen.damaged)} new episodes. "
+        f"On trials: what it was chosen by. Played again: mean of {len(chosen.damaged)} new episodes. "
         "Of sound: share of the champion's return on the sound robot. "
         "Recovered: share of what the damage cost the champion.",
         f"What was known before the trials: {prior}.",
@@ -84,10 +84,10 @@ def draw_curves(ax: Axes, found: Adaptation) -> None:
         ax.plot(trials, choice.best_so_far, color=COLORS[name], label=TITLES[name], marker=".", drawstyle="steps-post")
     for name, style in (("exhaustive", "--"), ("unchanged", ":")):
         if name in found.choices:
-            ax.axhline(found.choices[name].returns.max(), color=COLORS[name], linestyle=style, label=TITLES[name])
+            ax.axhline(found.choices[name].trial_return, color=COLORS[name], linestyle=style, label=TITLES[name])
     chosen = found.chosen
-    ax.plot(chosen.found, chosen.returns.max(), "o", color=COLORS["bayesian"], fillstyle="none", markersize=10)
-    ax.set(xlabel="trials on the damaged robot", ylabel="best return so far (one episode each)")
+    ax.plot(len(chosen.rows), chosen.trial_return, "o", color=COLORS["bayesian"], fillstyle="none", markersize=10)
+    ax.set(xlabel="trials on the damaged robot", ylabel="return of the best so far, on its trials")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(fontsize="small")
@@ -119,7 +119,7 @@ def draw_maps(before: Axes, after: Axes, found: Adaptation) -> None:
 
 def _number_trials(ax: Axes, found: Adaptation, values: np.ndarray) -> None:
     """The trials of the Bayesian optimization in their order, where positions on the map are measures."""
-    rows = found.chosen.rows
+    rows = np.array(list(dict.fromkeys(found.chosen.rows.tolist())))
     places = found.archive.data("measures")[rows]
     if places.shape[1] > 2:
         return
@@ -129,9 +129,9 @@ def _number_trials(ax: Axes, found: Adaptation, values: np.ndarray) -> None:
     ax.scatter(
         places[kept, 0], places[kept, 1], s=160, facecolors="none", edgecolors=COLORS["bayesian"], linewidths=2, zorder=4
     )
-    for trial, place in enumerate(places, 1):
+    for row, place in zip(rows, places, strict=True):
         ax.annotate(
-            str(trial),
+            ",".join(str(trial) for trial in np.flatnonzero(found.chosen.rows == row) + 1),
             tuple(place),
             color="white",
             fontsize=7,
