@@ -14,7 +14,7 @@ import tyro
 from tyro.conf import Positional
 
 import gaits
-from gaits.adaptation import TITLES, Adaptation
+from gaits.adaptation.search import TITLES, Adaptation
 from gaits.commands.options import print_table
 from gaits.console import say
 

@@ -10,7 +10,7 @@ import numpy as np
 from ribs.archives import k_means_centroids
 from scipy.spatial import KDTree
 
-from gaits.centroids import unit_centroids
+from gaits.archives.centroids import unit_centroids
 
 POINTS = 1000
 """Random points per cell that sizes are measured with."""

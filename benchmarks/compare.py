@@ -19,10 +19,12 @@ import numpy as np
 import pandas as pd
 
 import gaits
-from gaits.bench.synthetic import make_run
 from gaits.runs import Run
 from gaits.runs.files import write_whole
 from gaits.study import preset
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from synthetic import make_run
 
 
 def lengthen(run: Run, seed: int) -> None:

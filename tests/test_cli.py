@@ -13,9 +13,7 @@ def test_tasks(capsys):
 
 
 def test_bench_prints_the_comparison(monkeypatch, capsys):
-    from gaits.bench import rollout
-
-    monkeypatch.setattr(rollout, "TASK_NAMES", ("qd_hopper",))
+    monkeypatch.setattr("gaits.bench.TASK_NAMES", ("qd_hopper",))
     assert cli.main(["bench", "rollout", "--rounds", "1", "--steps", "50"]) == 0
     header, row = capsys.readouterr().out.splitlines()[:2]
     assert header.split()[:3] == ["task", "bare", "1"]

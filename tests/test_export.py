@@ -9,7 +9,7 @@ import pytest
 from conformance.algorithm import small_task
 
 import gaits
-from gaits.cells import find_cell, name_cell
+from gaits.archives.cells import find_cell, name_cell
 from gaits.export import ONNX_OPSET, export_policy, observation_names, take_out
 
 

@@ -9,8 +9,8 @@ from conformance.algorithm import small_task
 
 import gaits
 from gaits import video
-from gaits.cells import name_cell
-from gaits.damage import parse_damage
+from gaits.adaptation.damage import parse_damage
+from gaits.archives.cells import name_cell
 from gaits.physics import kernel, make_simulator
 
 imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg")

@@ -11,11 +11,11 @@ from gaits.policies import MLP
 from gaits.tasks import TASKS, Task, make_task, register_task
 
 if TYPE_CHECKING:
-    from gaits.adaptation import adapt
+    from gaits.adaptation.damage import Damage
+    from gaits.adaptation.search import adapt
     from gaits.algorithms import ALGORITHMS
     from gaits.analysis.compare import compare
     from gaits.analysis.robustness import evaluate_run
-    from gaits.damage import Damage
     from gaits.evaluation import LocalEvaluator, Results, Transitions
     from gaits.evaluation.cluster import ClusterEvaluator
     from gaits.export import export_policy
@@ -58,13 +58,13 @@ __all__ = [
 _LAZY = {
     "ALGORITHMS": "gaits.algorithms",
     "ClusterEvaluator": "gaits.evaluation.cluster",
-    "Damage": "gaits.damage",
+    "Damage": "gaits.adaptation.damage",
     "LocalEvaluator": "gaits.evaluation",
     "Results": "gaits.evaluation",
     "Run": "gaits.runs",
     "Trajectory": "gaits.tasks.environment",
     "Transitions": "gaits.evaluation",
-    "adapt": "gaits.adaptation",
+    "adapt": "gaits.adaptation.search",
     "compare": "gaits.analysis.compare",
     "evaluate_run": "gaits.analysis.robustness",
     "export_policy": "gaits.export",

@@ -75,7 +75,7 @@ def check_names(args: list[str]) -> None:
     words = list(itertools.takewhile(lambda word: not word.startswith("-"), args))
     if words[:1] == ["train"] and len(words) >= 3:
         from gaits.algorithms import ALGORITHMS
-        from gaits.names import lookup
+        from gaits.checks import lookup
 
         if ":" not in words[1]:
             lookup("task", words[1], TASKS)

@@ -13,8 +13,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from gaits.cells import best_row, find_cell, name_cell
-from gaits.names import lookup
+from gaits.archives.cells import best_row, find_cell, name_cell
+from gaits.checks import lookup
 from gaits.physics.world import find_layout
 from gaits.runs import Run, load_run
 from gaits.runs.files import check_output, write_whole

@@ -10,8 +10,8 @@ import numpy as np
 
 from gaits.algorithms.base import Algorithm, Iteration
 from gaits.archives import summary
-from gaits.devices import on_cores
 from gaits.evaluation.results import Evaluator
+from gaits.gradients.devices import on_cores
 
 
 @dataclass

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gaits.algorithms import ALGORITHMS, Iteration
+from gaits.checks import whole_number
 from gaits.console import say
 from gaits.evaluation import EpisodeFailed, make_evaluator
 from gaits.evaluation.schedulers import ClusterLost
@@ -21,7 +22,6 @@ from gaits.runs import Run, load_run
 from gaits.runs.config import Config, make_config
 from gaits.runs.directory import RunDirectory, check_free, locked, new_folder
 from gaits.search import Search, seed_key
-from gaits.settings import whole_number
 from gaits.tasks.task import Task
 from gaits.versions import run_versions
 

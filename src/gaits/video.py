@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from gaits.cells import best_row, find_cell, name_cell
-from gaits.damage import Damage
+from gaits.adaptation.damage import Damage
+from gaits.archives.cells import best_row, find_cell, name_cell
+from gaits.checks import whole_number
 from gaits.evaluation.job import make_job
 from gaits.evaluation.player import RobotPlayer
 from gaits.physics import kernel
@@ -25,7 +26,6 @@ from gaits.physics.camera import Camera
 from gaits.physics.world import Episode, check_seed, start_angles
 from gaits.runs import Run, load_run
 from gaits.runs.files import check_output
-from gaits.settings import whole_number
 from gaits.tasks.task import Task
 
 SIZE, TILE_SIZE = (480, 360), (320, 240)

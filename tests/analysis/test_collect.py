@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from synthetic import make_run
 
 import gaits
 from gaits.analysis import paper_numbers, tables
 from gaits.analysis.collect import collect
-from gaits.bench.synthetic import make_run
 
 HOPPER = gaits.make_task("qd_hopper", grid=(10,), objective_range=(-100.0, 900.0), hidden=(4,))
 WALKER = gaits.make_task("qd_walker", grid=(3, 3), hidden=(4,))

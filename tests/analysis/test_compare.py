@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
+from synthetic import make_run
 
 import gaits
 from gaits.analysis import report, tables
 from gaits.analysis.collect import collect
 from gaits.analysis.compare import compare, comparisons, find
-from gaits.analysis.comparison import mean_and_error, median_archives, styles
+from gaits.analysis.figures import mean_and_error, median_archives, styles
 from gaits.analysis.statistics import Comparison
-from gaits.bench.synthetic import make_run
 
 HOPPER = gaits.make_task("qd_hopper", grid=(20,), hidden=(4,))
 WALKER = gaits.make_task("qd_walker", grid=(5, 5), hidden=(4,))

@@ -15,13 +15,13 @@ from gymnasium import spaces
 
 import gaits
 from gaits.algorithms import ALGORITHMS
+from gaits.checks import make_settings
 from gaits.cli import main
 from gaits.evaluation import EpisodeFailed
 from gaits.evaluation.environment import EnvironmentPlayer
 from gaits.physics import kernel
 from gaits.physics.world import Setup
 from gaits.search import Search
-from gaits.settings import make_settings
 from gaits.tasks.environment import Actions
 
 

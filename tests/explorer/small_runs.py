@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from synthetic import make_run
 
 import gaits
-from gaits.bench.synthetic import make_run
 from gaits.explorer.records import Record, make_records
 
 HOPPER = gaits.make_task("qd_hopper", hidden=(8,), grid=(64,), max_steps=150)

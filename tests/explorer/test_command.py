@@ -15,7 +15,7 @@ import pytest
 from explorer.small_runs import make_small_runs
 
 from gaits import cli
-from gaits.cells import name_cell
+from gaits.archives.cells import name_cell
 from gaits.explorer import serve
 from gaits.explorer.export import export, spread_out
 from gaits.explorer.records import make_records

@@ -9,10 +9,10 @@ import warnings
 import numpy as np
 import pytest
 from explorer.small_runs import make_centroid_run, make_small_runs
+from synthetic import make_run
 
 import gaits
 from gaits.analysis.robustness import load_evaluation
-from gaits.bench.synthetic import make_run
 from gaits.explorer.assets import ASSETS
 from gaits.explorer.packing import unpack
 from gaits.explorer.records import Record, make_records

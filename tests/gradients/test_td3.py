@@ -11,9 +11,8 @@ import textwrap
 import numpy as np
 import pytest
 
-from gaits import devices
 from gaits.evaluation.results import Transitions
-from gaits.gradients import TD3, Diverged, TD3Settings
+from gaits.gradients import TD3, Diverged, TD3Settings, devices
 from gaits.gradients.actor_critic import ActorCritic, Networks
 from gaits.policies import MLP
 
@@ -288,7 +287,7 @@ def test_cores_change_nothing():
         import numpy as np
         if sys.argv[1] == "pinned":
             os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
-        from gaits.devices import on_cores
+        from gaits.gradients.devices import on_cores
         from gaits.gradients import TD3, TD3Settings
         from gaits.policies import MLP
         td3 = TD3(MLP(26, (128, 128), 6), TD3Settings(buffer_size=1000), seed=0)

@@ -7,7 +7,7 @@ import pytest
 from conftest import ROBOTS, random_solutions
 
 import gaits
-from gaits.bench.qdgym import QDGymEnv
+from gaits.physics.original import QDGymEnv
 
 # Humanoid computes its torques in float32 under NumPy 2; the recorded episodes, which we follow, are from NumPy 1.
 NAMES = [name for name in ROBOTS if name != "qd_humanoid"]

@@ -15,9 +15,9 @@ from ribs.emitters import GradientArborescenceEmitter
 
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
 from gaits.archives import Insertions, insert, make_archive
+from gaits.checks import positive
 from gaits.evaluation.results import Results
 from gaits.gradients import TD3, CriticGradient, EvolutionStrategy, ExactGradients, GradientSource, TD3Settings
-from gaits.settings import positive
 from gaits.tasks.task import Task
 
 

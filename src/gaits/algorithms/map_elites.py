@@ -10,8 +10,8 @@ from ribs.emitters import GaussianEmitter
 
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
 from gaits.archives import insert, make_archive
+from gaits.checks import positive
 from gaits.evaluation.results import Results
-from gaits.settings import positive
 from gaits.tasks.task import Task
 
 

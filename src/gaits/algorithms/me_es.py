@@ -13,9 +13,9 @@ import numpy as np
 
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
 from gaits.archives import Insertions, insert, make_archive
+from gaits.checks import between, positive
 from gaits.evaluation.results import Results
 from gaits.gradients.es import centred_ranks, mirrored
-from gaits.settings import between, positive
 from gaits.tasks.task import Task
 
 LAST_DISCOVERED = 5

@@ -13,9 +13,9 @@ from ribs.emitters import IsoLineEmitter
 
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
 from gaits.archives import Archive, insert, make_archive
+from gaits.checks import positive
 from gaits.evaluation.results import Results
 from gaits.gradients import TD3, TD3Settings
-from gaits.settings import positive
 from gaits.tasks.task import Task
 
 INITIAL_SIGMA = 0.02

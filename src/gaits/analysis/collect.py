@@ -14,10 +14,10 @@ import pandas as pd
 
 from gaits.algorithms import ALGORITHMS
 from gaits.analysis.robustness import load_evaluation
+from gaits.checks import whole_number
 from gaits.runs import Run, load_run
 from gaits.runs.config import TASK_FIELDS
 from gaits.runs.history import lowest_inserted
-from gaits.settings import whole_number
 from gaits.tasks import TASKS
 
 MinObjective = Literal["task", "scan"] | float

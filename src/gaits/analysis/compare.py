@@ -114,7 +114,7 @@ def compare(
         command: How this was called, for the report.
         progress: Told of each step.
     """
-    from gaits.analysis import comparison, report  # here: matplotlib
+    from gaits.analysis import figures, report  # here: matplotlib
 
     progress("reading runs")
     folders = [folders] if isinstance(folders, (str, Path)) else folders
@@ -129,17 +129,17 @@ def compare(
     findings = find(collection, welch)
     write_statistics(findings, out / "statistics")
     progress("drawing curves")
-    comparison.save(comparison.comparison_figure(collection), out / "figures" / "curves")
+    figures.save(figures.comparison_figure(collection), out / "figures" / "curves")
     for task in collection.tasks():
         progress(f"drawing archives on {collection.titles[task]}")
         name = file_name(task)
         try:
-            comparison.save(comparison.archives_figure(collection, task), out / "figures" / f"archives-{name}")
-            comparison.save(comparison.histograms_figure(collection, task), out / "figures" / f"histograms-{name}")
+            figures.save(figures.archives_figure(collection, task), out / "figures" / f"archives-{name}")
+            figures.save(figures.histograms_figure(collection, task), out / "figures" / f"histograms-{name}")
             if growth:
                 best = collection.median_run(task, str(tables.means(collection, "qd_score")[task].idxmax()))
                 assert best is not None
-                comparison.save_growth(best, out / "figures" / f"growth-{name}.gif")
+                figures.save_growth(best, out / "figures" / f"growth-{name}.gif")
         except ValueError as error:  # a damaged archive or history: the numbers above do not need it
             collection.skipped[f"pictures of {task}"] = str(error)
     progress("writing the report")

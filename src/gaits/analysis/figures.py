@@ -1,148 +1,212 @@
-"""Pictures of an archive: a strip for one measure, a heatmap for two, a nested grid for four. Functions take an ``ax``.
-
-A CVT is drawn by its cells up to two measures. Above, a nested grid shows the elite in whose cell each pixel's middle is.
-"""
+"""Figures of many runs: curves over evaluations, the median runs' archives, histograms, and how archives grew."""
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.animation import FuncAnimation, PillowWriter
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
-from ribs.archives import CVTArchive, GridArchive
-from scipy.spatial import Voronoi
+from matplotlib.ticker import EngFormatter
 
-from gaits.archives import Archive
-from gaits.tasks.task import Task
+from gaits.analysis.collect import CURVES, Collection
+from gaits.archives import Archive, load_objectives
+from gaits.archives.drawing import COLORS, draw_archive, draw_profile
+from gaits.runs import Run, load_run
+from gaits.runs.history import last_iteration
 
-COLORS = "viridis"
-EMPTY = "0.92"
-BLOCKS, PIXELS = 6, 24
-"""Along each outer measure, and within a block, of the picture of a CVT over more than two measures."""
-
-
-def objectives(archive: Archive) -> np.ndarray:
-    """Objective per cell; NaN where it is empty."""
-    values = np.full(archive.cells, np.nan)
-    values[archive.data("index")] = archive.data("objective")
-    return values
-
-
-def objective_grid(archive: Archive) -> np.ndarray:
-    """Objectives in the shape of the grid. A CVT has none: there, at the middles of a grid as fine as can be seen."""
-    if isinstance(archive, GridArchive):
-        return objectives(archive).reshape(archive.dims)
-    outer = archive.measure_dim - 2
-    blocks = min(BLOCKS, int(100 ** (1 / outer)))  # few enough for many measures
-    dims = [blocks] * outer + [PIXELS] * 2
-    middles = (np.indices(dims).reshape(len(dims), -1).T + 0.5) / dims
-    return objectives(archive)[archive.index_of(archive.lower_bounds + archive.interval_size * middles)].reshape(dims)
+# Colour-blind safe; the paper's five keep the paper's colours and markers.
+STYLES = {
+    "cma_mega_es": ("#0173B2", "o"),
+    "cma_mega_td3_es": ("#DE8F05", "D"),
+    "pga_me": ("#029E73", "^"),
+    "me_es": ("#ECE133", "v"),
+    "map_elites": ("#CC78BC", "X"),
+}
+MORE_STYLES = [("#CA9161", "s"), ("#56B4E9", "P"), ("#D55E00", "*"), ("#949494", "h"), ("#FBAFE4", "<"), ("#000000", ">")]
+CURVE_TITLES = {"qd_score": "QD score", "coverage": "Archive coverage", "best": "Best performance"}
+POINTS = 200
+"""Places along the x axis where curves are drawn."""
 
 
-def voronoi_cells(archive: CVTArchive) -> list[np.ndarray]:
-    """Outlines of the cells of a CVT over two measures, cut at its bounds; over one measure, as boxes of height 1."""
-    low, high, points = archive.lower_bounds, archive.upper_bounds, archive.centroids
-    if archive.measure_dim == 1:
-        order = np.argsort(points[:, 0])
-        inner = points[order, 0]
-        edges = np.concatenate([low, (inner[1:] + inner[:-1]) / 2, high])
-        left, right = np.empty(len(points)), np.empty(len(points))
-        left[order], right[order] = edges[:-1], edges[1:]
-        return [np.array([(a, 0), (b, 0), (b, 1), (a, 1)]) for a, b in zip(left, right, strict=True)]
-    # Mirrored at each side, the points have that side as a border of the cells along it.
-    mirrored = [np.where(axis, 2 * side - points, points) for axis in np.eye(2, dtype=bool) for side in (low, high)]
-    found = Voronoi(np.concatenate([points, *mirrored]))
-    return [found.vertices[found.regions[region]] for region in found.point_region[: len(points)]]
+def styles(algorithms: list[str]) -> dict[str, tuple[str, str]]:
+    """(colour, marker) per algorithm: the same in all figures."""
+    others = [name for name in algorithms if name not in STYLES]
+    return {name: STYLES[name] for name in algorithms if name in STYLES} | {
+        name: MORE_STYLES[i % len(MORE_STYLES)] for i, name in enumerate(others)
+    }
 
 
-def nested(grid: np.ndarray) -> np.ndarray:
-    """A grid of any dimension as a picture: even measures along x, odd ones along y, earlier ones outside."""
-    x_axes, y_axes = list(range(0, grid.ndim, 2)), list(range(1, grid.ndim, 2))
-    height = int(np.prod([grid.shape[a] for a in y_axes], initial=1))
-    return grid.transpose(*y_axes, *x_axes).reshape(height, -1)
+def mean_and_error(curves: pd.DataFrame, metric: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(evaluations, mean over trials, standard error of the mean) of one algorithm on one task."""
+    trials = [trial.sort_values("evaluations") for _, trial in curves.groupby("run")]
+    end = min(trial["evaluations"].iloc[-1] for trial in trials)
+    start = max(trial["evaluations"].iloc[0] for trial in trials)
+    x = np.linspace(start, end, POINTS) if end > start else np.array([float(end)])
+    values = np.stack([np.interp(x, trial["evaluations"], trial[metric]) for trial in trials])
+    error = values.std(axis=0, ddof=1) / np.sqrt(len(trials)) if len(trials) > 1 else np.zeros_like(x)
+    return x, values.mean(axis=0), error
 
 
-def draw_archive(ax: Axes, archive: Archive, task: Task, vmin: float | None = None, vmax: float | None = None) -> Any:
-    """Draw an archive, empty cells in grey; returns the mappable, for a colour bar."""
-    vmin, vmax = task.objective_range[0] if vmin is None else vmin, task.objective_range[1] if vmax is None else vmax
-    ax.set_facecolor(EMPTY)
-    names = task.measure_names
-    ax.set_xlabel(_axis_label(names[0::2]))
-    if len(names) == 1:
-        ax.set_yticks([])
+def draw_curves(ax: Axes, curves: pd.DataFrame, metric: str, looks: dict[str, tuple[str, str]]) -> None:
+    """One metric on one task: a line per algorithm, its standard error as a band, its marker somewhere in the middle."""
+    for place, (name, (colour, marker)) in enumerate(looks.items()):
+        mine = curves[curves["algorithm"] == name]
+        if mine.empty:
+            continue
+        x, mean, error = mean_and_error(mine, metric)
+        at = [min(len(x) - 1, int(len(x) * (0.35 + 0.1 * place)) % len(x))]
+        ax.plot(x, mean, color=colour, marker=marker, markevery=at, linewidth=1.5, markersize=6, markeredgecolor="white")
+        ax.fill_between(x, mean - error, mean + error, color=colour, alpha=0.25, linewidth=0)
+    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
+    if metric == "coverage":
+        ax.set_ylim(0, 1.02)
     else:
-        ax.set_ylabel(_axis_label(names[1::2]))
-    if isinstance(archive, CVTArchive) and archive.measure_dim <= 2:
-        return _draw_cells(ax, archive, vmin, vmax)
-    return _draw_grid(ax, objective_grid(archive), task, vmin, vmax)
+        ax.yaxis.set_major_formatter(EngFormatter(sep=""))
+    ax.grid(color="0.9", linewidth=1)
+    ax.set_axisbelow(True)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0, labelsize=8)
 
 
-def _draw_cells(ax: Axes, archive: CVTArchive, vmin: float, vmax: float) -> Any:
-    lines = {"edgecolors": "white", "linewidths": 0.2} if archive.measure_dim == 2 else {"antialiaseds": False}
-    cells = PolyCollection(voronoi_cells(archive), array=objectives(archive), cmap=COLORS, clim=(vmin, vmax), **lines)
-    ax.add_collection(cells)
-    (left, *bottom), (right, *top) = archive.lower_bounds, archive.upper_bounds
-    ax.set(xlim=(left, right), ylim=(*bottom, *top) if bottom else (0, 1))
-    return cells
+def comparison_figure(collection: Collection) -> Figure:
+    """QD score, coverage and best performance (rows) on every task (columns): mean and standard error over trials."""
+    tasks, looks = collection.tasks(), styles(collection.algorithms())
+    figure = _figure(max(3.2 * len(tasks), 4.6), 6.6)
+    axes = figure.subplots(len(CURVES), len(tasks), squeeze=False)
+    for column, task in enumerate(tasks):
+        curves = collection.curves[collection.curves["task"] == task]
+        for row, metric in enumerate(CURVES):
+            draw_curves(axes[row, column], curves, metric, looks)
+        axes[0, column].set_title(_title(collection, task), fontsize=10)
+        axes[-1, column].set_xlabel("evaluations", fontsize=9)
+    for row, metric in enumerate(CURVES):
+        axes[row, 0].set_ylabel(CURVE_TITLES[metric], fontsize=9)
+    handles = [
+        axes[0, 0].plot([], [], color=colour, marker=marker, linewidth=1.5, label=_title(collection, name, 60))[0]
+        for name, (colour, marker) in looks.items()
+    ]
+    longest = max(len(collection.titles[name]) for name in looks)
+    columns = max(1, min(3, int(figure.get_figwidth() * 11 / (longest + 6))))
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False, fontsize=9)
+    return figure
 
 
-def _draw_grid(ax: Axes, grid: np.ndarray, task: Task, vmin: float, vmax: float) -> Any:
-    x_dims, y_dims = grid.shape[0::2], grid.shape[1::2]
-    x_range, y_range = (task.ranges[0], task.ranges[-1]) if grid.ndim <= 2 else ((0.0, 1.0), (0.0, 1.0))
-    image = ax.imshow(
-        nested(grid),
-        origin="lower",
-        extent=(*x_range, *y_range),
-        aspect="auto",
-        cmap=COLORS,
-        vmin=vmin,
-        vmax=vmax,
-        interpolation="nearest",
+def archives_figure(collection: Collection, task: str) -> Figure:
+    """The archive of each algorithm's median run on a task, all with one colour scale."""
+    panels = median_archives(collection, task)
+    strip = next(iter(panels.values()))[1].measure_dim == 1
+    figure = _figure(2.6 * len(panels) + 0.8, 3.4)
+    axes = figure.subplots(2 if strip else 1, len(panels), squeeze=False, height_ratios=(3, 1) if strip else None)
+    low, high = _limits([archive for _, archive in panels.values()])
+    for column, (name, (run, archive)) in enumerate(panels.items()):
+        image = draw_archive(axes[-1, column], archive, run.task, low, high)
+        image.set_rasterized(True)
+        if strip:
+            draw_profile(axes[0, column], archive, low, high)
+            axes[0, column].set_ylim(low, high)
+            axes[0, column].set_xticks([])
+        axes[0, column].set_title(_title(collection, name), fontsize=9)
+        for ax in axes[:, column]:
+            ax.tick_params(labelsize=7)
+            ax.xaxis.label.set_fontsize(8)
+            ax.yaxis.label.set_fontsize(8)
+            if column:
+                ax.set_ylabel("")
+    bar = figure.colorbar(image, ax=list(axes.flat))
+    bar.set_label("objective", fontsize=8)
+    bar.ax.tick_params(labelsize=7)
+    figure.suptitle(f"{_title(collection, task, 100)}: archive of the median run", fontsize=10)
+    return figure
+
+
+def histograms_figure(collection: Collection, task: str, bins: int = 100) -> Figure:
+    """How many elites of each algorithm's median run have which objective."""
+    panels = median_archives(collection, task)
+    figure = _figure(2.6 * len(panels) + 0.4, 2.4)
+    axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)
+    low, high = _limits([archive for _, archive in panels.values()])
+    edges = np.linspace(low, high if high > low else low + 1, bins + 1)
+    middles = (edges[1:] + edges[:-1]) / 2
+    shades = (middles - edges[0]) / (edges[-1] - edges[0])
+    for ax, (name, (_, archive)) in zip(axes[0], panels.items(), strict=True):
+        counts, _ = np.histogram(archive.data("objective"), edges)
+        ax.bar(middles, counts, width=edges[1] - edges[0], color=colormaps[COLORS](shades))
+        ax.set_title(_title(collection, name), fontsize=9)
+        ax.set_xlabel("objective", fontsize=8)
+        ax.tick_params(labelsize=7)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0, 0].set_ylabel("elites", fontsize=8)
+    return figure
+
+
+def save_growth(run: Run, path: Path, frames: int = 40, seconds: float = 8.0) -> None:
+    """A GIF of the archive filling up, from its history."""
+    last = int(run.history["iteration"].max(initial=0))
+    moments = np.unique(np.linspace(1, last, min(frames, last)).astype(int)) if last else np.zeros(0, int)
+    if not len(moments):
+        raise ValueError(f"{run.folder} has no insertions to show yet.")
+
+    final = run.archive_at(last)
+    low, high = _limits([final])
+    figure = _figure(5.2, 4.2)
+    ax = figure.subplots()
+    figure.colorbar(draw_archive(ax, final, run.task, low, high), ax=ax, label="objective")
+    evaluations = dict(zip(run.metrics["iteration"], run.metrics["evaluations"], strict=True))
+
+    def draw(iteration: int) -> list:
+        ax.clear()
+        archive = run.archive_at(iteration)
+        draw_archive(ax, archive, run.task, low, high)
+        ax.set_title(
+            f"{evaluations.get(iteration, 0):,.0f} evaluations, {len(archive):,} of {archive.cells:,} cells", fontsize=10
+        )
+        return []
+
+    shown = [*moments.tolist(), *([last] * max(1, len(moments) // 5))]  # rest at the end before it starts again
+    FuncAnimation(figure, draw, frames=shown, cache_frame_data=False).save(
+        path, PillowWriter(max(1, round(len(shown) / seconds))), dpi=90
     )
-    for n in x_dims[:-1]:
-        ax.vlines(np.arange(1, n) / n, 0, 1, color="white", linewidth=1.5)
-    for n in y_dims[:-1]:
-        ax.hlines(np.arange(1, n) / n, 0, 1, color="white", linewidth=1.5)
-    for axis, dims, (low, high) in zip((ax.xaxis, ax.yaxis), (x_dims, y_dims), task.ranges, strict=False):
-        if len(dims) > 1:  # positions along a nested axis are no longer values of the measure
-            middles = (np.arange(dims[0]) + 0.5) / dims[0]
-            axis.set_ticks(middles, [f"{low + (high - low) * middle:.2f}" for middle in middles])
-    return image
 
 
-def _axis_label(names: tuple[str, ...]) -> str:
-    return f"{names[0]}\n(in each block: {', '.join(names[1:])})" if len(names) > 1 else names[0]
+def save(figure: Figure, stem: Path) -> None:
+    """As PNG and PDF."""
+    figure.savefig(stem.with_suffix(".png"), dpi=200)
+    figure.savefig(stem.with_suffix(".pdf"), dpi=300)
 
 
-def save_archive_figure(archive: Archive, task: Task, path: Path, title: str = "") -> None:
-    """The archive as a PNG with a colour bar; for one measure also the objectives as a profile."""
-    strip = archive.measure_dim == 1
-    figure = Figure(figsize=(8, 4) if strip else (6.4, 5.4), layout="constrained")
+def _figure(width: float, height: float) -> Figure:
+    figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    objective = archive.data("objective")
-    limits = (objective.min(), objective.max()) if len(objective) else task.objective_range
-    if strip:
-        top, ax = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
-        draw_profile(top, archive, *limits)
-    else:
-        ax = figure.subplots()
-    image = draw_archive(ax, archive, task, *limits)
-    figure.colorbar(image, ax=figure.axes, label="objective")
-    figure.suptitle(title or f"{task.title}: {len(archive)} of {archive.cells} cells")
-    figure.savefig(path, dpi=150)
+    return figure
 
 
-def draw_profile(ax: Axes, archive: Archive, vmin: float, vmax: float) -> None:
-    """Objectives of a one-measure archive over the measure."""
-    (low,), (high,), values = archive.lower_bounds, archive.upper_bounds, objectives(archive)
-    even = low + (high - low) * (np.arange(len(values)) + 0.5) / len(values)
-    x = archive.centroids[:, 0] if isinstance(archive, CVTArchive) else even
-    ax.scatter(x, values, s=5, c=values, cmap=COLORS, vmin=vmin, vmax=vmax, linewidths=0)
-    ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
-    ax.set_xlim(low, high)
-    ax.set_ylabel("objective")
-    ax.spines[["top", "right"]].set_visible(False)
+def median_archives(collection: Collection, task: str) -> dict[str, tuple[Run, Archive]]:
+    """Per algorithm that has runs on the task: its median run and that run's archive, where it is compared."""
+    iterations = collection.final.set_index("run")["iteration"]
+    archives: dict[str, tuple[Run, Archive]] = {}
+    for name in collection.algorithms():
+        run = collection.median_run(task, name)
+        if run is None:
+            continue
+        iteration = int(iterations[str(run.folder)])
+        if iteration == last_iteration(run.folder / "history.npz"):
+            archives[name] = (run, load_objectives(run.folder / "archive.npz"))
+        else:  # compared before its end, or its archive is older
+            archives[name] = (run, load_run(run.folder).archive_at(iteration))  # a Run keeps its history, and this one goes
+    return archives
+
+
+def _title(collection: Collection, name: str, width: int = 26) -> str:
+    """A title that fits, and that Matplotlib does not read as mathematics."""
+    return textwrap.fill(collection.titles[name], width).replace("$", r"\$")
+
+
+def _limits(archives: list[Archive]) -> tuple[float, float]:
+    values = np.concatenate([archive.data("objective") for archive in archives])
+    return (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from gaits.archives import Archive, insert, make_archive, summary
+from gaits.checks import whole_number
 from gaits.evaluation import make_evaluator
 from gaits.physics.world import check_seed
 from gaits.runs import Run, load_run
 from gaits.runs.files import write_whole
 from gaits.search import episode_seeds
-from gaits.settings import whole_number
 from gaits.tasks.task import Task
 
 CHUNK = 50

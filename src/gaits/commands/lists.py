@@ -60,4 +60,4 @@ def bench(
     for name, value in (("rounds", rounds), ("steps", steps), ("threads", threads)):
         if value < 1:
             raise ValueError(f"--{name} must be at least 1; got {value}.")
-    rollout.main(rounds=rounds, steps=steps, threads=threads)
+    rollout(rounds=rounds, steps=steps, threads=threads)

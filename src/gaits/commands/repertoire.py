@@ -32,9 +32,9 @@ def adapt(
 
     Example: gaits adapt runs/qd_walker-pga_me-seed1 --friction foot_left=0.1 --no-exhaustive
     """
-    from gaits.adaptation import adapt as find
-    from gaits.analysis import recovery
-    from gaits.damage import parse_damage
+    from gaits.adaptation import recovery
+    from gaits.adaptation.damage import parse_damage
+    from gaits.adaptation.search import adapt as find
     from gaits.progress import make_counter
     from gaits.runs.files import check_output
 
@@ -89,7 +89,7 @@ def video(
 
     Example: gaits video runs/qd_walker-pga_me-seed1 --cells 3,12 20,8 31,31 --seconds 5
     """
-    from gaits.damage import parse_damage
+    from gaits.adaptation.damage import parse_damage
     from gaits.progress import make_counter
     from gaits.video import make_video
 

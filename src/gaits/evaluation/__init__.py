@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from gaits.checks import above_zero, whole_number
 from gaits.evaluation.function import FunctionEvaluator
 from gaits.evaluation.local import LocalEvaluator, available_cores
 from gaits.evaluation.player import EpisodeFailed
 from gaits.evaluation.results import Evaluator, Pending, Results, Transitions
-from gaits.settings import above_zero, whole_number
 from gaits.tasks.task import Task
 
 

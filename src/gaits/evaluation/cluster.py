@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
+from gaits.checks import above_zero
 from gaits.console import describe, say
 from gaits.evaluation import schedulers
 from gaits.evaluation.chunks import cut, play_chunk, unpack
@@ -25,7 +26,6 @@ from gaits.evaluation.player import EpisodeFailed
 from gaits.evaluation.results import Evaluator, Results
 from gaits.evaluation.schedulers import ClusterLost, connect, open_cluster
 from gaits.physics.world import Episode
-from gaits.settings import above_zero
 from gaits.tasks.task import Task
 from gaits.versions import episode_versions
 

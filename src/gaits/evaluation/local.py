@@ -11,11 +11,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from gaits.checks import whole_number
 from gaits.evaluation.job import Job, make_job
 from gaits.evaluation.player import Player, make_local_player
 from gaits.evaluation.results import Evaluator, Results
 from gaits.physics.world import Episode
-from gaits.settings import whole_number
 from gaits.tasks.task import Task
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from gaits.checks import whole_number
 from gaits.console import say_if_slow
 from gaits.evaluation.local import available_cores
-from gaits.settings import whole_number
 
 PATIENCE = 60.0
 """Seconds to look for a scheduler that is gone."""

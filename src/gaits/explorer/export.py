@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from gaits.cells import parse_cell
+from gaits.adaptation.damage import Damage
+from gaits.archives.cells import parse_cell
 from gaits.console import say
-from gaits.damage import Damage
 from gaits.explorer.assets import MODULES, read_asset
 from gaits.explorer.files import NotNow
 from gaits.explorer.players import Players, describe_robot

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gaits.damage import Damage
+from gaits.adaptation.damage import Damage
 from gaits.evaluation import available_cores
 from gaits.explorer.packing import pack, plain
 from gaits.explorer.records import Elite, Record

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from gaits.damage import Damage
+from gaits.adaptation.damage import Damage
 from gaits.explorer.assets import ASSETS, read_asset
 from gaits.explorer.files import NotNow, NotThere
 from gaits.explorer.guard import Guard

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gaits.devices import Device, find_device
+from gaits.checks import between, positive
 from gaits.evaluation.results import Results, Transitions
+from gaits.gradients.devices import Device, find_device
 from gaits.gradients.replay import ReplayBuffer
 from gaits.policies import MLP
-from gaits.settings import between, positive
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from gaits.algorithms import ALGORITHMS
-from gaits.names import lookup
+from gaits.checks import lookup, make_settings, positive, whole_number
 from gaits.runs.files import write_whole
-from gaits.settings import make_settings, positive, whole_number
 from gaits.tasks import OURS, TASKS, Task, make_task, register_task
 from gaits.tasks.environment import Environment
 from gaits.versions import run_versions

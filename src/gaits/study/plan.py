@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from gaits.algorithms import ALGORITHMS
-from gaits.names import lookup
+from gaits.checks import lookup, make_settings, whole_number
 from gaits.runs.config import TASK_FIELDS
 from gaits.runs.files import write_whole
-from gaits.settings import make_settings, whole_number
 from gaits.tasks import Task
 
 VERSION = 1

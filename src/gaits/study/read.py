@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from gaits.algorithms import ALGORITHMS
-from gaits.names import lookup
+from gaits.checks import lookup, make_settings
 from gaits.runs.config import TASK_FIELDS
-from gaits.settings import make_settings
 from gaits.study.plan import FILE, VERSION, Study, Variant, make_variant, parse_seeds
 from gaits.tasks import TASKS, Task
 

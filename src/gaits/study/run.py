@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gaits.checks import above_zero, whole_number
 from gaits.console import say
 from gaits.evaluation.schedulers import open_cluster
 from gaits.runs.directory import locked
 from gaits.runs.files import write_whole
-from gaits.settings import above_zero, whole_number
 from gaits.study.execute import Outcome, Status, execute_in_turn, survey
 from gaits.study.overview import Overview
 from gaits.study.parallel import execute_together

@@ -10,8 +10,8 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from gaits.checks import lookup
 from gaits.console import describe
-from gaits.names import lookup
 from gaits.tasks.linear_projection import LINEAR_PROJECTION
 from gaits.tasks.mujoco import MUJOCO
 from gaits.tasks.qdgym import QDGYM

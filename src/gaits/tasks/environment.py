@@ -18,7 +18,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike
 
-from gaits.settings import positive
+from gaits.checks import positive
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gaits.names import lookup
+from gaits.checks import lookup, whole_number
 from gaits.policies import MLP
-from gaits.settings import whole_number
 
 if TYPE_CHECKING:
     import gymnasium

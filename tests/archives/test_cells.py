@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from ribs.archives import CVTArchive, GridArchive
 
-from gaits.cells import best_row, find_cell, name_cell
+from gaits.archives.cells import best_row, find_cell, name_cell
 
 
 def grid(dims=(4, 5), filled=((0, 0), (2, 3), (3, 4))):

@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 from ribs.archives import CVTArchive, GridArchive
 
-from gaits.centroids import unit_centroids
+from gaits.archives.centroids import unit_centroids
 from gaits.tasks.task import Task
 
 Archive = GridArchive | CVTArchive

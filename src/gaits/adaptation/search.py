@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from gaits.adaptation.damage import Damage
 from gaits.analysis.robustness import load_evaluation
 from gaits.archives import Archive
-from gaits.cells import best_row, name_cell
-from gaits.damage import Damage
+from gaits.archives.cells import best_row, name_cell
+from gaits.checks import whole_number
 from gaits.evaluation import Evaluator, make_evaluator
 from gaits.physics.world import check_seed
 from gaits.runs import Run, load_run
 from gaits.search import episode_seeds
-from gaits.settings import whole_number
 
 KAPPA = 0.05
 """Weight of the uncertainty in the choice of the next trial (κ)."""

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gaits.names import lookup
+from gaits.checks import lookup
 from gaits.tasks.task import Task
 
 

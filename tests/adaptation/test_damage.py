@@ -5,7 +5,7 @@ import pytest
 from conftest import ROBOTS, random_solutions, same
 
 import gaits
-from gaits.damage import Damage, parse_damage
+from gaits.adaptation.damage import Damage, parse_damage
 
 
 def play(task, **options):

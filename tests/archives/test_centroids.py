@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gaits.centroids import halton, unit_centroids
+from gaits.archives.centroids import halton, unit_centroids
 
 GOLDEN = [
     [0.5229605772143412, 0.5029116794175782],

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from gaits.bench.qdgym import QDGymEnv
 from gaits.console import say
 from gaits.evaluation import LocalEvaluator
 from gaits.physics import kernel
 from gaits.physics.native import NativeSimulator
+from gaits.physics.original import QDGymEnv
 from gaits.physics.world import start_angles
 from gaits.tasks import Task, make_task
 
@@ -139,7 +139,7 @@ print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
     return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout) / 1024
 
 
-def main(tasks: tuple[str, ...] | None = None, rounds: int = 15, steps: int = 4000, threads: int = 2) -> None:
+def rollout(tasks: tuple[str, ...] | None = None, rounds: int = 15, steps: int = 4000, threads: int = 2) -> None:
     """Print steps per second and ratios for each task."""
     header = (
         "task",

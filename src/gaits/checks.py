@@ -1,4 +1,4 @@
-"""Checks for settings records."""
+"""Checks at the border: of names and of settings, with errors that name the value, the reason and the remedy."""
 
 from __future__ import annotations
 
@@ -6,9 +6,19 @@ import difflib
 import math
 import operator
 import typing
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+
+def lookup(kind: str, name: str, table: Mapping[str, T]) -> T:
+    """``table[name]``, or a ValueError that suggests the nearest name."""
+    if name in table:
+        return table[name]
+    close = difflib.get_close_matches(str(name).lower().replace("-", "_"), table, n=1, cutoff=0.4)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise ValueError(f"No {kind} is called {name!r}.{hint} Known: {', '.join(table)}.")
 
 
 def positive(settings: Any, *names: str) -> None:

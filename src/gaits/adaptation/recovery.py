@@ -11,9 +11,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from gaits.adaptation import TITLES, Adaptation
-from gaits.analysis.figures import draw_archive, draw_profile
+from gaits.adaptation.search import TITLES, Adaptation
 from gaits.archives import make_archive
+from gaits.archives.drawing import draw_archive, draw_profile
 from gaits.runs.files import write_whole
 
 COLORS = {"bayesian": "C3", "best_first": "C0", "random": "C2", "unchanged": "0.4", "exhaustive": "k"}

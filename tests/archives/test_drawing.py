@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import gaits
-from gaits.analysis.figures import nested, objective_grid, save_archive_figure, voronoi_cells
 from gaits.archives import insert, make_archive
+from gaits.archives.drawing import nested, objective_grid, save_archive_figure, voronoi_cells
 
 CVT = {"archive": "cvt", "cells": 60}
 

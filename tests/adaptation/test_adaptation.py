@@ -8,11 +8,11 @@ import pytest
 from conformance.algorithm import small_task
 
 import gaits
-from gaits.adaptation import ALPHA, CONFIRM, KAPPA, LENGTH_SCALE, NOISE, Choice, adapt, find_prior, map_based_search
-from gaits.analysis import recovery
+from gaits.adaptation import recovery
+from gaits.adaptation.damage import Damage, parse_damage
+from gaits.adaptation.search import ALPHA, CONFIRM, KAPPA, LENGTH_SCALE, NOISE, Choice, adapt, find_prior, map_based_search
 from gaits.analysis.robustness import evaluate_run
-from gaits.cells import find_cell
-from gaits.damage import Damage, parse_damage
+from gaits.archives.cells import find_cell
 from gaits.search import episode_seeds
 
 LEG = parse_damage(["leg_joint=0.3"])

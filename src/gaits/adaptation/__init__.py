@@ -1,0 +1,1 @@
+"""A robot that is damaged, and which policy of its archive still walks."""

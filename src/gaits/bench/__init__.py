@@ -1,1 +1,0 @@
-"""Measurements that ship with gaits: `gaits bench`."""
