@@ -8,7 +8,8 @@ from conformance.algorithm import small_task
 
 import gaits
 from gaits.analysis.collect import collect
-from gaits.analysis.robustness import Evaluation, evaluate_run, load_evaluation
+from gaits.analysis.robustness import evaluate_run
+from gaits.runs.evaluation import Evaluation, load_evaluation
 
 
 def by_hand(**changes):

@@ -12,12 +12,12 @@ from explorer.small_runs import make_centroid_run, make_small_runs
 from synthetic import make_run
 
 import gaits
-from gaits.analysis.robustness import load_evaluation
 from gaits.explorer.assets import ASSETS
 from gaits.explorer.packing import unpack
 from gaits.explorer.records import Record, make_records
 from gaits.explorer.server import make_app
 from gaits.runs import load_run
+from gaits.runs.evaluation import load_evaluation
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # newer ones would rather have httpx2

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from gaits.adaptation.damage import Damage
-from gaits.analysis.robustness import load_evaluation
 from gaits.archives import Archive
 from gaits.archives.cells import best_row, name_cell
 from gaits.checks import whole_number
 from gaits.evaluation import Evaluator, make_evaluator
 from gaits.physics.world import check_seed
 from gaits.runs import Run, load_run
+from gaits.runs.evaluation import load_evaluation
 from gaits.search import episode_seeds
 
 KAPPA = 0.05

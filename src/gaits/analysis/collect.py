@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from gaits.algorithms import ALGORITHMS
-from gaits.analysis.robustness import load_evaluation
 from gaits.checks import whole_number
-from gaits.runs import Run, load_run
+from gaits.runs import Run, find_runs, load_run
 from gaits.runs.config import TASK_FIELDS
+from gaits.runs.evaluation import load_evaluation
 from gaits.runs.history import lowest_inserted
 from gaits.tasks import TASKS
 
@@ -79,7 +79,7 @@ def collect(
         whole_number("evaluations", evaluations, 1)
     if not isinstance(min_objective, str) and not math.isfinite(min_objective):
         raise ValueError(f"min_objective must be task, scan or a finite number; got {min_objective}.")
-    runs, metrics, skipped = _read(expand(folders), unfinished, evaluations)
+    runs, metrics, skipped = _read(find_runs(folders), unfinished, evaluations)
     labels = Labels(list(runs.values()))
     runs = _without_repeats(runs, labels, skipped)
     offsets = _offsets(runs, labels, min_objective, skipped)
@@ -103,17 +103,6 @@ def collect(
     return Collection(
         final.reset_index(drop=True), joined, runs, skipped, list(dict.fromkeys(notes)), labels.titles, labels.changed
     )
-
-
-def expand(folders: Iterable[str | Path]) -> list[Path]:
-    """Run folders; a folder of runs and studies stands for all of them. What is neither stays, to be named as such."""
-    found: list[Path] = []
-    for folder in map(Path, folders):
-        inside = sorted(path.parent for path in folder.glob("*/config.json"))
-        for study in sorted(folder.glob("*/study.json")):
-            inside += sorted(path.parent for path in study.parent.glob("*/config.json"))
-        found += [folder] if (folder / "config.json").exists() or not inside else inside
-    return list(dict.fromkeys(found))
 
 
 def _read(

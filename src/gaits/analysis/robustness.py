@@ -1,89 +1,23 @@
-"""How much of an archive is luck: every elite played again, several times.
-
-An elite got its cell by one good episode. Robustness is the mean over new episodes minus the objective in the archive, as in
-the paper; the corrected archive holds what is left when every elite is inserted again by its means.
-"""
+"""How much of an archive is luck: an elite got its cell by one good episode, so every one is played again, several times."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gaits.archives import Archive, insert, make_archive, summary
 from gaits.checks import whole_number
 from gaits.evaluation import make_evaluator
 from gaits.physics.world import check_seed
 from gaits.runs import Run, load_run
-from gaits.runs.files import write_whole
+from gaits.runs.evaluation import Evaluation, load_evaluation
 from gaits.search import episode_seeds
-from gaits.tasks.task import Task
 
 CHUNK = 50
 """Elites per batch, so that there is progress to show."""
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """n elites, E new episodes each."""
-
-    cell: np.ndarray  # (n,) int64
-    recorded: np.ndarray  # (n,) float64: objectives in the archive
-    objective: np.ndarray  # (n, E) float64: returns of the new episodes
-    measures: np.ndarray  # (n, k) float64: mean over the new episodes
-    failed: np.ndarray  # (n,) bool: met numbers that are not finite
-    seed: int
-    evaluations: int
-    """How far the run had come when its archive was saved."""
-
-    @property
-    def elite_robustness(self) -> np.ndarray:
-        """Per elite: mean of the new returns minus the recorded one; below 0 where the record was luck."""
-        return self.objective.mean(axis=1) - self.recorded
-
-    @property
-    def robustness(self) -> float:
-        """Mean elite robustness."""
-        return float(self.elite_robustness.mean()) if len(self.cell) else float("nan")
-
-    def corrected(self, task: Task) -> Archive:
-        """The elites inserted again by their mean objective and mean measures; objectives only, no solutions."""
-        archive = make_archive(task, solution_dim=0)
-        nothing = np.zeros((len(self.cell), 0), np.float32)
-        insert(archive, nothing, self.objective.mean(axis=1), self.measures, self.failed)
-        return archive
-
-    def save(self, folder: Path, task: Task) -> None:
-        """evaluation.npz with all of it, evaluation.json with the summary."""
-        arrays = {name: np.asarray(value) for name, value in vars(self).items()}
-        write_whole(folder / "evaluation.npz", lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
-        numbers = {
-            "episodes": self.objective.shape[1],
-            "seed": self.seed,
-            "evaluations": self.evaluations,
-            "mean_elite_robustness": self.robustness,
-            "corrected": summary(self.corrected(task), task.objective_range[0]),
-        }
-        text = json.dumps(numbers, indent=2) + "\n"
-        write_whole(folder / "evaluation.json", lambda file: file.write(text.encode()))
-
-
-def load_evaluation(folder: Path) -> Evaluation | None:
-    """The evaluation saved beside a run, or None if there is none."""
-    path = folder / "evaluation.npz"
-    try:
-        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in Evaluation.__dataclass_fields__}
-        return Evaluation(**{**arrays, "seed": int(arrays["seed"]), "evaluations": int(arrays["evaluations"])})
-    except FileNotFoundError:
-        return None
-    except Exception as error:  # zip, npy and shape errors come in a dozen types
-        raise ValueError(f"{path} is not a readable evaluation ({error}). Make it again: gaits evaluate {folder}") from None
 
 
 def evaluate_run(

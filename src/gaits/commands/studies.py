@@ -81,15 +81,14 @@ def evaluate(
 
     Example: gaits evaluate runs/qd_hopper-pga_me-seed1
     """
-    from gaits.analysis.collect import expand
     from gaits.analysis.robustness import evaluate_run
     from gaits.archives import summary
     from gaits.console import say
     from gaits.progress import make_counter
-    from gaits.runs import load_run
+    from gaits.runs import find_runs, load_run
 
     import_tasks(task)
-    found_runs = [load_run(folder) for folder in expand(runs)]  # all of them first: a typo should not cost an hour
+    found_runs = [load_run(folder) for folder in find_runs(runs)]  # all of them first: a typo should not cost an hour
     if not found_runs:
         raise ValueError("Give at least one run's folder.")
     failed = 0

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from gaits.algorithms import ALGORITHMS
-from gaits.analysis.robustness import load_evaluation
 from gaits.archives import NOT_ADDED
 from gaits.explorer.files import NotNow, NotThere, open_file, read_last_row, read_row, read_table, stamp
 from gaits.explorer.packing import pack, plain
 from gaits.explorer.seeds import candidate_seeds
 from gaits.runs import Run, history
+from gaits.runs.evaluation import load_evaluation
 
 CURVES = ("qd_score", "coverage", "objective_max")
 CURVE_POINTS = 300

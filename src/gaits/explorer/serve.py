@@ -13,17 +13,16 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from gaits.analysis.collect import expand
 from gaits.console import say
 from gaits.explorer.records import Record, make_records
-from gaits.runs import Run, load_run
+from gaits.runs import Run, find_runs, load_run
 
 
 def find_records(folders: Iterable[str | Path]) -> list[Record]:
     """The runs in these folders. One that cannot be read is named and left out, unless it is the only one."""
     runs: list[Run] = []
     problems = []
-    for folder in expand(folders):
+    for folder in find_runs(folders):
         try:
             runs.append(load_run(folder))
         except (ValueError, OSError) as error:

@@ -1,15 +1,17 @@
 """A run's folder, and reading it back.
 
-config.json    everything needed to start it again
-metrics.csv    a row per iteration
-archive.npz    the elites
-history.npz    every insertion
-checkpoint/    the exact state, newest two
+config.json     everything needed to start it again
+metrics.csv     a row per iteration
+archive.npz     the elites
+history.npz     every insertion
+evaluation.npz  the elites played again, by gaits evaluate
+checkpoint/     the exact state, newest two
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -104,6 +106,17 @@ def load_run(folder: str | Path) -> Run:
     return Run(folder, load_config(folder))
 
 
+def find_runs(folders: Iterable[str | Path]) -> list[Path]:
+    """Run folders; a folder of runs and studies stands for all of them. What is neither stays, to be named as such."""
+    found: list[Path] = []
+    for folder in map(Path, folders):
+        inside = sorted(path.parent for path in folder.glob("*/config.json"))
+        for study in sorted(folder.glob("*/study.json")):
+            inside += sorted(path.parent for path in study.parent.glob("*/config.json"))
+        found += [folder] if (folder / "config.json").exists() or not inside else inside
+    return list(dict.fromkeys(found))
+
+
 def load_archive(path: str | Path) -> Archive:
     """The archive of a run's folder, or of an archive.npz, as a ribs archive."""
     path = Path(path)
@@ -116,4 +129,4 @@ def _existing(path: Path) -> Path:
     return path
 
 
-__all__ = ["Config", "Run", "load_archive", "load_run"]
+__all__ = ["Config", "Run", "find_runs", "load_archive", "load_run"]
