@@ -3,7 +3,7 @@
 import sys
 
 import gaits
-from gaits.analysis import collect, compare, statistics, tables
+from gaits.analysis import collect, compare, sentences, statistics, tables
 from gaits.study import make_study
 
 evaluations = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
@@ -22,7 +22,7 @@ collection = collect.collect([folder])  # tidy tables: a row per run in .final, 
 print(collection.final[["algorithm", "seed", "qd_score", "coverage", "best"]].to_string(index=False))
 print(tables.to_markdown(tables.means(collection, "qd_score"), collection, tables.METRICS["qd_score"]))
 tests = statistics.pairwise_tests(collection.final, "qd_score_normalized", [("bolder", "map_elites")])
-print("p =", statistics.format_p(tests["p"].iloc[0]))
+print("p =", sentences.format_p(tests["p"].iloc[0]))
 
 compare.compare([folder], f"{folder}/comparison")
 print(f"The same, with figures and a report: {folder}/comparison/report.html")

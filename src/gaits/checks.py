@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import math
+import numbers
 import operator
 import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
+
+import numpy as np
 
 T = TypeVar("T")
 
@@ -22,14 +26,19 @@ def lookup(kind: str, name: str, table: Mapping[str, T]) -> T:
 
 
 def positive(settings: Any, *names: str) -> None:
-    """Raise unless these fields of a settings record are finite and above zero."""
+    """Raise unless these fields of a settings record are finite and above zero, and whole where they are counts."""
+    counts = {field.name for field in dataclasses.fields(settings) if field.type in (int, "int")}
     for name in names:
-        above_zero(name, getattr(settings, name))
+        value = getattr(settings, name)
+        if name in counts:
+            object.__setattr__(settings, name, whole_number(name, value, 1))
+        else:
+            above_zero(name, value)
 
 
 def above_zero(name: str, value: Any) -> None:
     """Raise unless the value is finite and above zero."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not (math.isfinite(value) and value > 0):
+    if not (_fits(value, float) and math.isfinite(value) and value > 0):
         raise ValueError(f"{name} must be a number above 0; got {value!r}.")
 
 
@@ -37,7 +46,7 @@ def between(settings: Any, low: float, high: float, *names: str) -> None:
     """Raise unless these fields of a settings record are finite and from low to high."""
     for name in names:
         value = getattr(settings, name)
-        if not (math.isfinite(value) and low <= value <= high):
+        if not (_fits(value, float) and math.isfinite(value) and low <= value <= high):
             limits = f"from {low} to {high}" if math.isfinite(high) else f"of at least {low}"
             raise ValueError(f"{name} must be a number {limits}; got {value!r}.")
 
@@ -63,7 +72,14 @@ def make_settings(kind: type[T], algorithm: str, values: dict[str, Any]) -> T:
             raise ValueError(f"{algorithm} has no setting {name!r}.{hint} It has: {', '.join(types)}.")
         if not _fits(value, types[name]):
             raise ValueError(f"{name} must be {_describe(types[name])}; got {value!r}.")
-    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+    return kind(**{name: _plain(value) for name, value in values.items()})
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's, which files can hold; lists as tuples."""
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_plain, value))
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _fits(value: Any, kind: Any) -> bool:
@@ -73,7 +89,7 @@ def _fits(value: Any, kind: Any) -> bool:
         return isinstance(value, (list, tuple)) and all(_fits(item, typing.get_args(kind)[0]) for item in value)
     if kind is bool or isinstance(value, bool):
         return kind is bool and isinstance(value, bool)
-    return isinstance(value, (int, float) if kind is float else kind)
+    return isinstance(value, {int: numbers.Integral, float: numbers.Real}.get(kind, kind))  # NumPy's too
 
 
 def _describe(kind: Any) -> str:

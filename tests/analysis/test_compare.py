@@ -16,9 +16,9 @@ from synthetic import make_run
 import gaits
 from gaits.analysis import report, tables
 from gaits.analysis.collect import collect
-from gaits.analysis.compare import compare, comparisons, find
+from gaits.analysis.compare import compare, contrasts, find
 from gaits.analysis.figures import mean_and_error, median_archives, styles
-from gaits.analysis.statistics import Comparison
+from gaits.analysis.statistics import Contrast
 
 HOPPER = gaits.make_task("qd_hopper", grid=(20,), hidden=(4,))
 WALKER = gaits.make_task("qd_walker", grid=(5, 5), hidden=(4,))
@@ -180,10 +180,10 @@ def test_algorithms_beyond_the_papers_are_compared_pair_by_pair(tmp_path):
             settings = {"sigma": sigma}
             make_run(tmp_path / f"{sigma}-{seed}", HOPPER, "map_elites", seed, quality=sigma + 0.1, settings=settings)
     collection = collect([tmp_path])
-    (found,) = comparisons(collection)
+    (found,) = contrasts(collection)
     assert (found.name, len(found.pairs)) == ("All pairs", 3)
     findings = find(collection)
-    assert isinstance(next(iter(findings.tests)), Comparison)
+    assert isinstance(next(iter(findings.tests)), Contrast)
     assert findings.verdicts == {}
 
 

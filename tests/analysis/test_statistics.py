@@ -12,21 +12,19 @@ from scipy import stats
 from statsmodels.stats.anova import anova_lm
 
 from gaits.analysis import statistics
+from gaits.analysis.sentences import format_p, missing, verdict
 from gaits.analysis.statistics import (
     AUC,
-    COMPARISONS,
+    CONTRASTS,
     H1,
     H2,
     H3,
     ROBUSTNESS,
     bootstrap_interval,
-    format_p,
     interquartile_mean,
-    missing,
     pairwise_tests,
     simple_main_effects,
     two_way_anova,
-    verdict,
 )
 
 TASKS = ("qd_ant", "qd_half_cheetah", "qd_hopper", "qd_walker")
@@ -324,7 +322,7 @@ class TestMissing:
 
     @pytest.mark.parametrize("function", [two_way_anova, simple_main_effects, missing])
     def test_no_such_column(self, function):
-        with pytest.raises(ValueError, match="needs a column 'z'; it has 'task', 'algorithm', 'seed' and 'y'"):
+        with pytest.raises(ValueError, match=r"has \['task', 'algorithm', 'seed', 'y'\] and needs \['z'\] too"):
             function(cells(SMALL), "z")
 
 
@@ -423,7 +421,7 @@ P_VALUES = {
 }
 
 
-def paper_tests(comparison):
+def paper_tests(contrast):
     return pd.DataFrame(
         [
             {
@@ -433,11 +431,11 @@ def paper_tests(comparison):
                 "n_1": 5,
                 "n_2": 5,
                 "t": QD_SCORES[a][i] - QD_SCORES[b][i],  # of which only the sign counts
-                "p": P_VALUES[a, b][i] / len(comparison.pairs),
+                "p": P_VALUES[a, b][i] / len(contrast.pairs),
                 "p_corrected": P_VALUES[a, b][i],
             }
             for i, task in enumerate(TASKS)
-            for a, b in comparison.pairs
+            for a, b in contrast.pairs
         ]
     )
 
@@ -519,10 +517,10 @@ class TestVerdict:
         assert verdict(pairwise_tests(frame, "y", H1.pairs), H1) == "H1 could not be tested: no spread between runs."
 
 
-def test_comparisons_of_the_paper():
+def test_contrasts_of_the_paper():
     """Numbers of pairs are the n of its Bonferroni corrections."""
-    assert [c.name for c in COMPARISONS] == ["H1", "H2", "H3", "AUC", "robustness"]
-    assert [len(c.pairs) for c in COMPARISONS] == [3, 3, 1, 2, 2]
-    assert {name for c in COMPARISONS for pair in c.pairs for name in pair} == set(ALGORITHMS)
+    assert [c.name for c in CONTRASTS] == ["H1", "H2", "H3", "AUC", "robustness"]
+    assert [len(c.pairs) for c in CONTRASTS] == [3, 3, 1, 2, 2]
+    assert {name for c in CONTRASTS for pair in c.pairs for name in pair} == set(ALGORITHMS)
     assert AUC.higher
     assert not ROBUSTNESS.higher

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gaits.archives.centroids import halton, unit_centroids
+from gaits.archives.centroids import unit_centroids
 
 GOLDEN = [
     [0.5229605772143412, 0.5029116794175782],
@@ -15,11 +15,6 @@ GOLDEN = [
     [0.7784835536704371, 0.7804303407834693],
     [0.3240494282701455, 0.13493809943667553],
 ]
-
-
-def test_haltons_sequence_by_hand():
-    expected = [[1 / 2, 1 / 3], [1 / 4, 2 / 3], [3 / 4, 1 / 9], [1 / 8, 4 / 9], [5 / 8, 7 / 9]]
-    np.testing.assert_allclose(halton(5, 2), expected, rtol=1e-15)
 
 
 def test_they_never_change():

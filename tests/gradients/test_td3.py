@@ -331,10 +331,10 @@ def test_an_unknown_device_is_named():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"critic_steps": 0}, "critic_steps must be a number above 0"),
+        ({"critic_steps": 0}, "critic_steps must be a whole number of at least 1"),
         ({"discount": 1.5}, "discount must be a number from 0 to 1"),
         ({"smoothing_noise": -1}, "smoothing_noise must be a number of at least 0"),
-        ({"critic_hidden": (0,)}, "critic_hidden must be layer sizes above 0"),
+        ({"critic_hidden": (0,)}, "A layer of critic_hidden must be a whole number of at least 1"),
     ],
 )
 def test_impossible_settings(settings, message):

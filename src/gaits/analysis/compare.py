@@ -12,9 +12,9 @@ from typing import Literal
 import pandas as pd
 
 from gaits.algorithms import ALGORITHMS
-from gaits.analysis import statistics, tables
+from gaits.analysis import sentences, statistics, tables
 from gaits.analysis.collect import Collection, MinObjective, collect
-from gaits.analysis.statistics import COMPARISONS, Comparison
+from gaits.analysis.statistics import CONTRASTS, Contrast
 
 TESTED = {
     "qd_score_normalized": "QD score",
@@ -26,7 +26,7 @@ CLAIMS = {
     "AUC": "The paper's finding that PGA-MAP-Elites is more efficient (QD score AUC)",
     "robustness": "The paper's finding that MAP-Elites is less robust",
 }
-"""What the paper's comparisons without a number are about."""
+"""What the paper's contrasts without a number are about."""
 Welch = bool | Literal["auto"]
 
 
@@ -38,8 +38,8 @@ class Findings:
     """Per value: two-way ANOVA of task and algorithm."""
     main_effects: dict[str, pd.DataFrame]
     """Per value: effect of the algorithm in each task."""
-    tests: dict[Comparison, pd.DataFrame]
-    verdicts: dict[Comparison, str]
+    tests: dict[Contrast, pd.DataFrame]
+    verdicts: dict[Contrast, str]
     missing: dict[str, list[str]]
     """Per value: sentences."""
     intervals: pd.DataFrame
@@ -53,30 +53,30 @@ def find(collection: Collection, welch: Welch = "auto") -> Findings:
     anova, main_effects, missing = {}, {}, {}
     for value in TESTED:
         if frame[value].notna().any():
-            missing[value] = statistics.missing(frame, value, titles)
+            missing[value] = sentences.missing(frame, value, titles)
             with contextlib.suppress(ValueError):  # for a reason that is in ``missing``
                 main_effects[value] = statistics.simple_main_effects(frame, value)
                 anova[value] = statistics.two_way_anova(frame, value)
         else:
             missing[value] = [f"No run has a {TESTED[value]}. Get it with: gaits evaluate RUN..."]
     tests, verdicts = {}, {}
-    for comparison in comparisons(collection):
-        if not frame[comparison.value].notna().any():
+    for contrast in contrasts(collection):
+        if not frame[contrast.value].notna().any():
             continue
-        tests[comparison] = statistics.pairwise_tests(frame, comparison.value, comparison.pairs, welch)
-        if comparison in COMPARISONS:
-            verdicts[comparison] = statistics.verdict(tests[comparison], comparison, titles=titles)
+        tests[contrast] = statistics.pairwise_tests(frame, contrast.value, contrast.pairs, welch)
+        if contrast in CONTRASTS:
+            verdicts[contrast] = sentences.verdict(tests[contrast], contrast, titles=titles)
     return Findings(anova, main_effects, tests, verdicts, missing, intervals(collection))
 
 
-def comparisons(collection: Collection) -> list[Comparison]:
+def contrasts(collection: Collection) -> list[Contrast]:
     """The paper's that these runs can speak to; where there are other algorithms, also all pairs of QD scores."""
     here = collection.algorithms()
     # A claim about several others keeps them all: without runs of one, it is undecided.
-    found = [one for one in COMPARISONS if any(a in here and b in here for a, b in one.pairs)]
-    named = {name for one in COMPARISONS for pair in one.pairs for name in pair}
+    found = [one for one in CONTRASTS if any(a in here and b in here for a, b in one.pairs)]
+    named = {name for one in CONTRASTS for pair in one.pairs for name in pair}
     if len(here) > 1 and (not found or any(name not in named for name in here)):
-        found.append(Comparison("All pairs", "qd_score_normalized", tuple(itertools.combinations(here, 2))))
+        found.append(Contrast("All pairs", "qd_score_normalized", tuple(itertools.combinations(here, 2))))
     return found
 
 

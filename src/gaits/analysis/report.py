@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -14,7 +14,7 @@ import gaits
 from gaits.analysis import tables
 from gaits.analysis.collect import Collection, settings_of
 from gaits.analysis.compare import TESTED, Findings, file_name
-from gaits.analysis.statistics import format_p
+from gaits.analysis.sentences import format_p, join
 
 ME_ES_NOTE = (
     "The paper's numbers of ME-ES are very likely of elites played without the observation statistics they were trained "
@@ -33,7 +33,7 @@ def write(collection: Collection, findings: Findings, out: Path, command: str | 
 def page(collection: Collection, findings: Findings, figures: Path, command: str | None = None) -> str:
     final = collection.final
     titles = [collection.titles[name] for name in collection.algorithms()]
-    title = f"{_join(titles)} on {_join(collection.titles[task] for task in collection.tasks())}"
+    title = f"{join(titles)} on {join(collection.titles[task] for task in collection.tasks())}"
     lead = (
         f"{_runs_of(len(final))}, {final['evaluations'].min():,} to {final['evaluations'].max():,} evaluations each."
         if final["evaluations"].nunique() > 1
@@ -134,12 +134,12 @@ def _statistics(collection: Collection, findings: Findings) -> str:
                 rows.append([f"Algorithm in {titles[row['task']]}", told, f"{row['F']:.2f}", format_p(row["p"])])
         if rows:
             parts.append(_table(["effect", "", "F", "p"], rows))
-    for comparison, tests in findings.tests.items():
-        parts.append(f"<h3>{escape(comparison.name)}: pairwise t tests of {escape(TESTED[comparison.value])}</h3>")
+    for contrast, tests in findings.tests.items():
+        parts.append(f"<h3>{escape(contrast.name)}: pairwise t tests of {escape(TESTED[contrast.value])}</h3>")
         found = {(test["algorithm_1"], test["algorithm_2"], test["task"]): test for test in tests.to_dict("records")}
         rows = [
             [escape(f"{titles[a]} / {titles[b]}"), *(_p_cell(found[a, b, task]) for task in collection.tasks())]
-            for a, b in comparison.pairs
+            for a, b in contrast.pairs
             if a in titles and b in titles
         ]
         parts.append(_table(["", *(titles[task] for task in collection.tasks())], rows, escaped=True))
@@ -229,8 +229,3 @@ def _table(header: list[str], rows: list[list[str]], escaped: bool = False, kind
 
 def _runs_of(n: int) -> str:
     return "1 run" if n == 1 else f"{n:,} runs"
-
-
-def _join(words: Iterable[str]) -> str:
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last

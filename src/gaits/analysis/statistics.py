@@ -1,12 +1,13 @@
 """The paper's statistics: two-way ANOVA, simple main effects, pairwise t tests; and intervals for a handful of runs.
 
 Pure functions on a frame with a row per run: ``task``, ``algorithm``, ``seed`` and values. A run whose value is not finite
-counts as missing; :func:`missing` says in sentences what that leaves undone. Names keep their order of appearance.
+counts as missing; ``sentences`` says what that leaves undone. Names keep their order of appearance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,8 +22,8 @@ RESAMPLED = 2**20
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A claim of the paper: on ``value``, the first algorithm of the pairs differs from each of the second ones."""
+class Contrast:
+    """Pairs of algorithms to test on ``value``. As a claim: the first one differs from each of the second ones."""
 
     name: str
     value: str
@@ -37,12 +38,12 @@ def _against(algorithm: str, *others: str) -> tuple[tuple[str, str], ...]:
 
 BASELINES = ("pga_me", "me_es", "map_elites")
 CMA_MEGAS = ("cma_mega_es", "cma_mega_td3_es")
-H1 = Comparison("H1", "qd_score_normalized", _against("cma_mega_es", *BASELINES))
-H2 = Comparison("H2", "qd_score_normalized", _against("cma_mega_td3_es", *BASELINES))
-H3 = Comparison("H3", "qd_score_normalized", _against("cma_mega_td3_es", "cma_mega_es"))
-AUC = Comparison("AUC", "qd_score_auc_normalized", _against("pga_me", *CMA_MEGAS))
-ROBUSTNESS = Comparison("robustness", "robustness_normalized", _against("map_elites", *CMA_MEGAS), higher=False)
-COMPARISONS = (H1, H2, H3, AUC, ROBUSTNESS)
+H1 = Contrast("H1", "qd_score_normalized", _against("cma_mega_es", *BASELINES))
+H2 = Contrast("H2", "qd_score_normalized", _against("cma_mega_td3_es", *BASELINES))
+H3 = Contrast("H3", "qd_score_normalized", _against("cma_mega_td3_es", "cma_mega_es"))
+AUC = Contrast("AUC", "qd_score_auc_normalized", _against("pga_me", *CMA_MEGAS))
+ROBUSTNESS = Contrast("robustness", "robustness_normalized", _against("map_elites", *CMA_MEGAS), higher=False)
+CONTRASTS = (H1, H2, H3, AUC, ROBUSTNESS)
 
 
 def two_way_anova(frame: pd.DataFrame, value: str) -> pd.DataFrame:
@@ -66,7 +67,7 @@ def two_way_anova(frame: pd.DataFrame, value: str) -> pd.DataFrame:
     ss = pd.Series({effect: np.sum((full[0] - reduced[0]) ** 2) for effect, (reduced, full) in nested.items()})
     df = pd.Series({effect: full[1] - reduced[1] for effect, (reduced, full) in nested.items()})
     ms = ss / df.where(df > 0)
-    f = ms / (ms["residual"] if _has_spread(runs) else np.nan)
+    f = ms / (ms["residual"] if has_spread(runs) else np.nan)
     f["residual"] = np.nan
     return pd.DataFrame({"ss": ss, "df": df, "ms": ms, "F": f, "p": stats.f.sf(f, df, df["residual"])}).rename_axis("effect")
 
@@ -79,7 +80,7 @@ def simple_main_effects(frame: pd.DataFrame, value: str) -> pd.DataFrame:
     runs, y = _comparable(frame, value, need_tasks=False)
     (by_task, _), (by_cell, cells) = _fit(y, runs["task"]), _fit(y, runs["cell"])
     df2 = len(y) - cells
-    residual = np.sum((y - by_cell) ** 2) / df2 if _has_spread(runs) else np.nan
+    residual = np.sum((y - by_cell) ** 2) / df2 if has_spread(runs) else np.nan
     ss = pd.Series((by_cell - by_task) ** 2, runs.index).groupby(runs["task"], sort=False).sum()
     df1 = runs.groupby("task", sort=False)["algorithm"].nunique() - 1
     f = ss / df1.where(df1 > 0) / residual
@@ -95,8 +96,8 @@ def pairwise_tests(frame: pd.DataFrame, value: str, pairs: Pairs, welch: bool | 
     if welch not in (True, False, "auto"):
         raise ValueError(f"welch must be True, False or 'auto'; got {welch!r}.")
     rows: list[tuple[Any, ...]] = []
-    for task, runs in _read(frame, value).groupby("task", sort=False):
-        values = {str(name): group["y"].to_numpy() for name, group in _finite(runs).groupby("algorithm")}
+    for task, runs in read(frame, value).groupby("task", sort=False):
+        values = {str(name): group["y"].to_numpy() for name, group in finite(runs).groupby("algorithm")}
         for pair in pairs:
             x, y = (values.get(name, np.empty(0)) for name in pair)
             means = (v.mean() if v.size else np.nan for v in (x, y))
@@ -109,20 +110,12 @@ def pairwise_tests(frame: pd.DataFrame, value: str, pairs: Pairs, welch: bool | 
 
 
 def _t_test(x: np.ndarray, y: np.ndarray, welch: bool) -> tuple[float, float, float]:
-    # Not scipy's ttest_ind, which warns about data without much spread.
-    n, m = x.size, y.size
-    if min(n, m) < 2 or not (np.ptp(x) or np.ptp(y)):
+    if min(x.size, y.size) < 2 or not (np.ptp(x) or np.ptp(y)):
         return np.nan, np.nan, np.nan
-    a, b = x.var(ddof=1), y.var(ddof=1)
-    if welch:
-        error = np.sqrt(a / n + b / m)
-        share = a / n / error**2
-        dof = 1 / (share**2 / (n - 1) + (1 - share) ** 2 / (m - 1))  # Welch and Satterthwaite
-    else:
-        dof = n + m - 2
-        error = np.sqrt(((n - 1) * a + (m - 1) * b) / dof * (1 / n + 1 / m))
-    t = (x.mean() - y.mean()) / error
-    return t, dof, 2 * stats.t.sf(abs(t), dof)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # about data without much spread
+        test = stats.ttest_ind(x, y, equal_var=not welch)
+    return test.statistic, test.df, test.pvalue
 
 
 def interquartile_mean(values: ArrayLike, axis: int = -1) -> Any:
@@ -141,101 +134,33 @@ def bootstrap_interval(
 
     With 5 runs it is narrower than it claims: the spread of so few is underestimated, and nothing here corrects for that.
     """
-    data, rng = _numbers(values).ravel(), np.random.default_rng(seed)
-    step = max(1, RESAMPLED // data.size)
-    sizes = [min(step, samples - start) for start in range(0, samples, step)]
-    drawn = [statistic(data[rng.integers(data.size, size=(size, data.size))], axis=-1) for size in sizes]
-    low, high = np.quantile(np.concatenate(drawn), [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
+    data = _numbers(values).ravel()
+    if data.size == 1:  # scipy wants two
+        return (float(statistic(data, axis=-1)),) * 2
+    found = stats.bootstrap(
+        (data,),
+        statistic,
+        confidence_level=confidence,
+        n_resamples=samples,
+        batch=max(1, RESAMPLED // data.size),
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    )
+    return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 
-def format_p(p: float) -> str:
-    """As the paper prints it. "1" is kept for a p that the correction drove to 1; 0.9999 is "1.000"."""
-    if np.isnan(p):
-        return "n/a"
-    return "<0.001" if p < 0.001 else "1" if p >= 1 else f"{p:.3f}"
-
-
-def missing(frame: pd.DataFrame, value: str, titles: Mapping[str, str] | None = None) -> list[str]:
-    """What keeps the ANOVA or some t tests from being done, in sentences; empty when nothing does."""
-    titles, table = titles or {}, _read(frame, value)
-    runs = _finite(table)
-    sentences = []
-    for (algorithm, task), lost in table.drop(runs.index).groupby(["algorithm", "task"], sort=False):
-        seeds = f"seed{'s' * (len(lost) > 1)} {_join(map(str, lost['seed']))}"
-        sentences.append(
-            f"{_title(algorithm, titles)} has no finite {_title(value, titles)} on {_title(task, titles)} for {seeds}."
-        )
-    sentences += _obstacles(runs, need_tasks=True, titles=titles)
-    tasks = list(table["task"].unique())
-    counts = pd.crosstab(runs["algorithm"], runs["task"])
-    counts = counts.reindex(index=table["algorithm"].unique(), columns=tasks, fill_value=0)
-    for n, start, end in ((0, "has no run on", ""), (1, "has only one run on", ", too few for a t test")):
-        for algorithm, row in counts.iterrows():
-            where = [_title(task, titles) for task in tasks if row[task] == n]
-            if where:
-                sentences.append(f"{_title(algorithm, titles)} {start} {_join(where, 'or' if n == 0 else 'and')}{end}.")
-    if (counts > 1).any(axis=None) and not _has_spread(runs):
-        same = _title(value, titles)
-        sentences.append(f"The runs of an algorithm on a task all have the same {same}: nothing tells effects from chance.")
-    return sentences
-
-
-def verdict(
-    tests: pd.DataFrame, comparison: Comparison, alpha: float = 0.05, titles: Mapping[str, str] | None = None
-) -> str:
-    """One sentence on a claim, given the :func:`pairwise_tests` of its pairs.
-
-    The claim holds in a task when the first algorithm differs significantly and in the claimed direction from every other;
-    it is undecided there when the only thing against it is a test that could not be done. ``titles`` may have words for
-    algorithms, tasks, the value and the comparison.
-    """
-    titles = titles or {}
-    untested, few = tests["p"].isna(), tests[["n_1", "n_2"]].min(axis=1) < 2
-    conditions = [untested & few, untested, tests["p_corrected"] >= alpha, tests["t"] > 0]
-    tests = tests.assign(outcome=np.select(conditions, ["few", "alike", "same", "higher"], "lower"))
-    name = _title(comparison.name, titles)
-    if untested.all():
-        reason = "no spread between runs" if (tests["outcome"] == "alike").any() else "too few runs"
-        return f"{name} could not be tested: {reason}."
-    claimed = "higher" if comparison.higher else "lower"
-    tasks = list(tests["task"].unique())
-    seen = {task: set(group["outcome"]) for task, group in tests.groupby("task")}
-    holds = [task for task in tasks if seen[task] == {claimed}]
-    undecided = [task for task in tasks if task not in holds and seen[task] <= {claimed, "few", "alike"}]
-
-    def where(chosen: list[str]) -> str:
-        return "every task" if len(chosen) == len(tasks) > 1 else _join(_title(task, titles) for task in chosen)
-
-    head = [f"holds in {where(holds) or 'no task'}"] if len(undecided) < len(tasks) else []
-    head += [f"is undecided in {where(undecided)}"] if undecided else []
-    value = _title(comparison.value, titles)
-    forms = {  # an outcome: what is said before the first algorithm, before every algorithm, and after the last
-        "higher": (f"significantly higher {value} ", "than", ""),
-        "lower": (f"significantly lower {value} ", "than", ""),
-        "same": ("no significant difference ", "from", ""),
-        "few": ("no test ", "against", ": too few runs"),
-        "alike": ("no test ", "against", ": no spread between runs"),
-    }
-    clauses = []
-    for outcome, (start, word, end) in forms.items():
-        found = tests[tests["outcome"] == outcome].groupby("algorithm_2", sort=False)["task"]
-        parts = [f"{word} {_title(other, titles)} in {where(list(group))}" for other, group in found]
-        clauses += [start + _join(parts) + end] if parts else []
-    return f"{name} {' and '.join(head)}: {_title(comparison.pairs[0][0], titles)} has {'; '.join(clauses)}."
-
-
-def _read(frame: pd.DataFrame, value: str) -> pd.DataFrame:
+def read(frame: pd.DataFrame, value: str) -> pd.DataFrame:
     """Task, algorithm, seed, y and the number of the cell, after checking that they are there."""
     absent = [name for name in ("task", "algorithm", "seed", value) if name not in frame]
     if absent:
-        raise ValueError(f"The frame needs a column {_join(map(repr, absent))}; it has {_join(map(repr, frame)) or 'none'}.")
+        raise ValueError(f"The frame lacks columns: it has {list(frame)} and needs {absent} too.")
     table = frame[["task", "algorithm"]].astype(str).assign(seed=frame["seed"])
     table = table.assign(y=frame[value].to_numpy(float, na_value=np.nan)).reset_index(drop=True)
     return table.assign(cell=table.groupby(["task", "algorithm"]).ngroup())
 
 
-def _finite(table: pd.DataFrame) -> pd.DataFrame:
+def finite(table: pd.DataFrame) -> pd.DataFrame:
+    """The runs that have a value."""
     return table[np.isfinite(table["y"])]
 
 
@@ -246,14 +171,15 @@ def _numbers(values: ArrayLike) -> np.ndarray:
     return array
 
 
-def _obstacles(runs: pd.DataFrame, need_tasks: bool, titles: Mapping[str, str] | None = None) -> list[str]:
+def obstacles(runs: pd.DataFrame, need_tasks: bool, titles: Mapping[str, str] | None = None) -> list[str]:
     """Why an analysis of variance is impossible."""
     if runs.empty:
         return ["There is no run with a value."]
     found = []
     for factor, needed in (("task", need_tasks), ("algorithm", True)):
         if needed and runs[factor].nunique() < 2:
-            only = _title(runs[factor].iloc[0], titles or {})
+            only = runs[factor].iloc[0]
+            only = (titles or {}).get(only, only)
             found.append(f"{only} is the only {factor} with a run: an analysis of variance compares two or more.")
     if not runs.duplicated("cell").any():
         found.append("No algorithm has two runs on a task, so there is no residual to compare effects with.")
@@ -262,14 +188,15 @@ def _obstacles(runs: pd.DataFrame, need_tasks: bool, titles: Mapping[str, str] |
 
 def _comparable(frame: pd.DataFrame, value: str, need_tasks: bool) -> tuple[pd.DataFrame, np.ndarray]:
     """The runs, and their values around the mean: a QD score of 4.7e6 would spend its digits on the intercept."""
-    runs = _finite(_read(frame, value))
-    if obstacles := _obstacles(runs, need_tasks):
-        raise ValueError(" ".join(obstacles))
+    runs = finite(read(frame, value))
+    if found := obstacles(runs, need_tasks):
+        raise ValueError(" ".join(found))
     y = runs["y"].to_numpy()
     return runs, y - y.mean()
 
 
-def _has_spread(runs: pd.DataFrame) -> bool:
+def has_spread(runs: pd.DataFrame) -> bool:
+    """Whether some algorithm's runs on a task differ."""
     groups = runs.groupby("cell")["y"]
     return bool((groups.max() > groups.min()).any())  # exact, unlike a variance: that of (0.1, 0.1, 0.1) is not 0
 
@@ -280,12 +207,3 @@ def _fit(y: np.ndarray, *factors: pd.Series) -> tuple[np.ndarray, int]:
     design = np.hstack([np.eye(code.max() + 1)[code] for code in codes])
     coefficients, _, rank, _ = np.linalg.lstsq(design, y, rcond=None)
     return design @ coefficients, int(rank)
-
-
-def _title(name: Any, titles: Mapping[str, str]) -> str:
-    return titles.get(name, str(name))
-
-
-def _join(words: Iterable[str], last: str = "and") -> str:
-    words = list(words)
-    return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

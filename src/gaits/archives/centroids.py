@@ -11,6 +11,7 @@ import functools
 
 import numpy as np
 from scipy.spatial import KDTree
+from scipy.stats.qmc import Halton
 
 from gaits.console import say_if_slow
 
@@ -26,7 +27,8 @@ def unit_centroids(cells: int, n_measures: int) -> np.ndarray:
     Sums are made in the order of the samples, and a nearest centroid is nearest however it is searched for. Samples have a
     little noise, so that none is as far from one centroid as from another.
     """
-    samples = halton(SAMPLES * cells, n_measures)
+    sequence = Halton(n_measures, scramble=False).fast_forward(1)  # its first point is the corner
+    samples = sequence.random(SAMPLES * cells)
     words = np.random.PCG64(0).random_raw(samples.size).reshape(samples.shape)
     samples = (samples + words * 2.0**-84) % 1.0  # up to a millionth
     centroids = samples[:cells]
@@ -38,16 +40,3 @@ def unit_centroids(cells: int, n_measures: int) -> np.ndarray:
             centroids = np.where(count[:, None] > 0, total / np.maximum(count, 1)[:, None], centroids)
     centroids.setflags(write=False)
     return centroids
-
-
-def halton(n: int, dim: int) -> np.ndarray:
-    """The first n points of Halton's sequence in the unit cube, which fill it evenly: digits of 1, 2, 3 ... mirrored."""
-    primes = [p for p in range(2, 20 * dim) if all(p % q for q in range(2, p))][:dim]
-    points = np.zeros((n, dim))
-    for axis, base in enumerate(primes):
-        rest, weight = np.arange(1, n + 1), 1.0
-        while rest.any():
-            weight /= base
-            points[:, axis] += weight * (rest % base)
-            rest //= base
-    return points

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gaits.checks import between, positive
+from gaits.checks import between, positive, whole_number
 from gaits.evaluation.results import Results, Transitions
 from gaits.gradients.devices import Device, find_device
 from gaits.gradients.replay import ReplayBuffer
@@ -52,9 +52,8 @@ class TD3Settings:
         positive(self, "target_delay")
         between(self, 0, 1, "discount", "target_rate")
         between(self, 0, float("inf"), "smoothing_noise", "smoothing_clip")
-        object.__setattr__(self, "critic_hidden", tuple(self.critic_hidden))
-        if not all(isinstance(size, int) and size > 0 for size in self.critic_hidden):
-            raise ValueError(f"critic_hidden must be layer sizes above 0; got {self.critic_hidden}.")
+        sizes = tuple(whole_number("A layer of critic_hidden", size, 1) for size in self.critic_hidden)
+        object.__setattr__(self, "critic_hidden", sizes)
 
 
 class Diverged(ValueError):

@@ -48,7 +48,7 @@ class Evaluation:
         return archive
 
     def save(self, folder: Path, task: Task) -> None:
-        """evaluation.npz with all of it, evaluation.json with the summary: null where there is no number, as of no elites."""
+        """evaluation.npz with all of it, evaluation.json with the summary: null where no elite is left to count."""
         arrays = {name: np.asarray(value) for name, value in vars(self).items()}
         write_whole(folder / "evaluation.npz", lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
         corrected = summary(self.corrected(task), task.objective_range[0])

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import get_type_hints
+
+import numpy as np
+import pytest
+
+from gaits.algorithms import ALGORITHMS
+from gaits.checks import make_settings
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+class TestSettings:
+    """Through the record itself, as a program makes it, and through ``make_settings``, as runs and studies do."""
+
+    def settings(self, name, change):
+        """Every number of the algorithm's settings, changed."""
+        record = ALGORITHMS[name].settings
+        types = {key: kind for key, kind in get_type_hints(record).items() if kind in (int, float)}
+        return record, {key: change(kind(getattr(record(), key))) for key, kind in types.items()}
+
+    def test_numpys_numbers_are_as_good_as_pythons(self, name):
+        record, given = self.settings(name, lambda value: np.asarray(value)[()])
+        assert all(isinstance(value, np.generic) for value in given.values())
+        assert record(**given) == record()
+        made = make_settings(record, name, given)
+        assert made == record()
+        json.dumps(dataclasses.asdict(made))  # as config.json has them
+
+    def test_a_count_is_whole(self, name):
+        record, given = self.settings(name, lambda value: value + 0.5 if isinstance(value, int) else None)
+        for key, value in given.items():
+            if value is not None:
+                with pytest.raises(ValueError, match=f"{key} must be a whole number of at least 1; got {value}"):
+                    record(**{key: value})
+                with pytest.raises(ValueError, match=f"{key} must be a whole number; got {value}"):
+                    make_settings(record, name, {key: value})
