@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 import traceback
@@ -12,6 +13,12 @@ from collections.abc import Iterator
 def say(message: str) -> None:
     """One line on stderr, where it does not mix with results."""
     print(f"gaits: {message}", file=sys.stderr, flush=True)
+
+
+def say_from_signal(message: str) -> None:
+    """The same for a signal's handler: a signal may come in the middle of a print, and Python refuses a second inside it."""
+    with contextlib.suppress(OSError):
+        os.write(2, f"gaits: {message}\n".encode())
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ import numpy as np
 
 from gaits.algorithms import ALGORITHMS, Iteration
 from gaits.checks import whole_number
-from gaits.console import say
+from gaits.console import say, say_from_signal
 from gaits.evaluation import EpisodeFailed, make_evaluator
 from gaits.evaluation.schedulers import ClusterLost
 from gaits.gradients import Diverged
@@ -218,7 +218,7 @@ def stop_signals() -> Iterator[threading.Event]:
             raise KeyboardInterrupt
         for event in _stops:
             event.set()
-        say("stopping: finishing this iteration, then saving. Once more to leave at once.")
+        say_from_signal("stopping: finishing this iteration, then saving. Once more to leave at once.")
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     _stops.append(stop)

@@ -50,6 +50,23 @@ def test_other_offsets(tmp_path):
     assert scanned["qd_score_normalized"] == pytest.approx((600 - 5 * lowest) / (10 * (900 - lowest)))
 
 
+@pytest.mark.parametrize("lowest_run", [0, 1, 2])
+def test_the_scanned_minimum_is_that_of_all_runs_on_a_task(tmp_path, lowest_run):
+    """Whichever run it is in: scores with different offsets would not be comparable."""
+    lows = [-20.0, -30.0, -10.0]
+    lows[lowest_run] = -70.0
+    for seed, low in enumerate(lows):
+        run = make_run(tmp_path / f"run{seed}", HOPPER, "map_elites", seed, iterations=1, batch=3)
+        write_metrics(run, [(3, 3, 600.0, 400.0)])
+        history = {**run.history, "objective": np.array([low, 250.0, -90.0]), "status": np.array([2, 2, 0], np.int8)}
+        np.savez(run.folder / "history.npz", **history)  # what was refused does not count
+    other = make_run(tmp_path / "walker", WALKER, "map_elites", iterations=1, batch=3)
+    final = collect([tmp_path], min_objective="scan").final
+    assert list(final["qd_score"][final["task"] == "qd_hopper"]) == [600 + 3 * 70] * 3
+    own = collect([other.folder], min_objective="scan").final
+    assert list(final["qd_score"][final["task"] == "qd_walker"]) == list(own["qd_score"])
+
+
 def test_a_shorter_comparison(tmp_path):
     run = make_run(tmp_path / "run", HOPPER, "map_elites", iterations=2, batch=100)
     write_metrics(run, [(100, 2, -30.0, 20.0), (200, 5, 600.0, 400.0)])

@@ -76,6 +76,19 @@ def test_it_is_saved_beside_the_run_and_compared(tmp_path):
     assert any("its robustness is left out" in note for note in later.notes)
 
 
+def test_the_summary_of_elites_that_all_failed_is_strict_json(tmp_path):
+    """The corrected archive is empty: it has no best, and JSON has no NaN."""
+    by_hand(failed=np.ones(3, bool), objective=np.full((3, 2), np.nan)).save(tmp_path, small_task(grid=(4,)))
+
+    def refuse(word):
+        raise AssertionError(f"{word} is not JSON")
+
+    summary = json.loads((tmp_path / "evaluation.json").read_text(), parse_constant=refuse)
+    assert summary["mean_elite_robustness"] is None
+    assert summary["corrected"]["elites"] == 0
+    assert summary["corrected"]["objective_max"] is None
+
+
 def test_what_was_evaluated_is_not_played_again(tmp_path, monkeypatch):
     run = gaits.train(small_task(), "map_elites", evaluations=16, out=tmp_path / "run", batch_size=16)
     first = evaluate_run(run, episodes=2)

@@ -18,6 +18,7 @@ from conformance.algorithm import assert_same_archive, small_task
 
 import gaits
 from gaits.runs import checkpoint, directory
+from gaits.training import stop_signals
 
 ARGUMENTS = {"evaluations": 160, "seed": 7, "batch_size": 16}
 
@@ -223,6 +224,20 @@ def test_a_signal_saves_and_says_how_to_go_on(tmp_path, number):
     run = gaits.load_run(tmp_path / "run")
     assert len(run.metrics) == checkpoint_iteration(run)
     assert len(run.archive) == run.metrics["elites"].iloc[-1]
+
+
+def test_a_signal_in_the_middle_of_a_print(monkeypatch, capfd):
+    class Printing:
+        def write(self, text):
+            raise RuntimeError("reentrant call inside <_io.BufferedWriter name='<stderr>'>")
+
+        flush = write
+
+    with stop_signals() as stop, monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", Printing())
+        signal.raise_signal(signal.SIGINT)
+    assert stop.is_set()
+    assert "finishing this iteration, then saving" in capfd.readouterr().err
 
 
 def test_a_second_signal_leaves_at_once_with_a_valid_checkpoint(tmp_path):
