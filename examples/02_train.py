@@ -3,7 +3,7 @@
 import sys
 
 import gaits
-from gaits.archives.drawing import save_archive_figure
+from gaits.archives.heatmaps import save_archive_figure
 
 evaluations = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
 folder = sys.argv[2] if len(sys.argv) > 2 else "runs/example"

@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from gaits.adaptation.search import TITLES, Adaptation
 from gaits.archives import make_archive
-from gaits.archives.drawing import draw_archive, draw_profile
+from gaits.archives.heatmaps import draw_archive, draw_profile
 from gaits.runs.files import write_whole
 
 COLORS = {"bayesian": "C3", "best_first": "C0", "random": "C2", "unchanged": "0.4", "exhaustive": "k"}

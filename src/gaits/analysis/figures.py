@@ -16,7 +16,7 @@ from matplotlib.ticker import EngFormatter
 
 from gaits.analysis.collect import CURVES, Collection
 from gaits.archives import Archive, load_objectives
-from gaits.archives.drawing import COLORS, draw_archive, draw_profile
+from gaits.archives.heatmaps import COLORS, draw_archive, draw_profile
 from gaits.runs import Run, load_run
 from gaits.runs.history import last_iteration
 

@@ -130,7 +130,7 @@ def resume(
 def follow(go: Callable[[tuple], Any], folder: Path, task: str, algorithm: str, evaluations: int, tensorboard: bool) -> None:
     """Run something while watching it, and say where the results are and what to do next."""
     from gaits.archives import summary
-    from gaits.archives.drawing import save_archive_figure
+    from gaits.archives.heatmaps import save_archive_figure
     from gaits.console import say
     from gaits.progress import TensorBoardWatcher, duration, make_watcher
     from gaits.training import Interrupted

@@ -5,7 +5,7 @@ import pytest
 
 import gaits
 from gaits.archives import insert, make_archive
-from gaits.archives.drawing import nested, objective_grid, save_archive_figure, voronoi_cells
+from gaits.archives.heatmaps import nested, objective_grid, save_archive_figure, voronoi_cells
 
 CVT = {"archive": "cvt", "cells": 60}
 
