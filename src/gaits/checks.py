@@ -66,12 +66,8 @@ def make_settings(kind: type[T], algorithm: str, values: dict[str, Any]) -> T:
     """A settings record from keyword values, with an error that helps for names and types it does not have."""
     types = typing.get_type_hints(kind)
     for name, value in values.items():
-        if name not in types:
-            close = difflib.get_close_matches(name, types, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise ValueError(f"{algorithm} has no setting {name!r}.{hint} It has: {', '.join(types)}.")
-        if not _fits(value, types[name]):
-            raise ValueError(f"{name} must be {_describe(types[name])}; got {value!r}.")
+        if not _fits(value, wanted := lookup(f"setting of {algorithm}", name, types)):
+            raise ValueError(f"{name} must be {_describe(wanted)}; got {value!r}.")
     return kind(**{name: _plain(value) for name, value in values.items()})
 
 

@@ -418,7 +418,7 @@ def test_no_archive_yet(tmp_path):
         ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
         ({"seed": 1.5}, "seed must be a whole number"),
         ({"workers": 0}, "workers must be"),
-        ({"sigm": 1}, "map_elites has no setting 'sigm'. Did you mean 'sigma'"),
+        ({"sigm": 1}, "No setting of map_elites is called 'sigm'. Did you mean 'sigma'"),
         ({"batch_size": 2.5}, "batch_size must be a whole number"),
         ({"checkpoint_minutes": 0}, "checkpoint_minutes must be a number above 0"),
         ({"checkpoint_minutes": "5"}, "checkpoint_minutes must be a number above 0"),
