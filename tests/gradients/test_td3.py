@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import pickle
 import subprocess
@@ -279,6 +280,16 @@ def test_state_round_trips(rng):
     np.testing.assert_array_equal(a.gradient(a.greedy, 20), b.gradient(a.greedy, 20))
     parents = np.stack([a.greedy] * 2)
     np.testing.assert_array_equal(a.vary(parents, 3, 4, 0.1), b.vary(parents, 3, 4, 0.1))
+
+
+def test_variation_climbs_the_first_critic(rng):
+    """On so many states of the buffer, so many steps of this size."""
+    td3 = TD3(POLICY, SETTINGS, seed=0)
+    td3.remember(episode(30, rng))
+    parents = np.stack([td3.greedy, -td3.greedy])
+    obs = td3.buffer.sample_obs(copy.deepcopy(td3.rng), 2, 3, 4)
+    expected = td3.maths.vary(parents, td3.nets.critics[0], obs, 0.05)
+    np.testing.assert_array_equal(td3.vary(parents, steps=3, batch=4, learning_rate=0.05), expected)
 
 
 def test_cores_change_nothing():
