@@ -40,7 +40,7 @@ class MeEsSettings:
     learning_rate: float = 0.01
     """Step size of Adam (α)."""
     l2_coefficient: float = 0.005
-    """Weight decay of Adam (α_2)."""
+    """L2 coefficient of Adam (α_2)."""
     neighbors: int = 10
     """Nearest neighbours in the novelty of a behaviour (k)."""
     action_noise: float = 0.01
