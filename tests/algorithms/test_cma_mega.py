@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from conformance.algorithm import AlgorithmSuite, made_up, small_task
 from conformance.gradient_source import TASK
 
 import gaits
+from gaits.algorithms.base import spawn_ints
 from gaits.algorithms.cma_mega import (
+    CmaMega,
     CmaMegaEsSettings,
     CmaMegaSettings,
     CmaMegaTd3EsSettings,
@@ -18,6 +18,7 @@ from gaits.algorithms.cma_mega import (
     cma_mega_es,
     cma_mega_td3_es,
 )
+from gaits.gradients import TD3, EvolutionStrategy
 from gaits.search import Search
 
 
@@ -39,6 +40,17 @@ TD3_SMALL = {
 class TestConformanceWithACritic(AlgorithmSuite):
     name = "cma_mega_td3_es"
     settings = TD3_SMALL
+
+
+class TestConformanceWithACriticAndAnotherSource(TestConformanceWithACritic):
+    """A critic that gives a greedy actor, and no gradient: it is saved all the same."""
+
+    def make(self, seed=1):
+        settings = CmaMegaTd3EsSettings(**TD3_SMALL)
+        *seeds, es_seed, td3_seed = spawn_ints(np.random.SeedSequence(seed), 5)
+        source = EvolutionStrategy(settings.es_samples, settings.es_sigma, es_seed)
+        critic = TD3(small_task().policy, settings, td3_seed)
+        return CmaMega(small_task(), settings, seeds, objective=source, measures=source, critic=critic)
 
 
 class Transcription:
@@ -66,11 +78,12 @@ class Transcription:
     def insert_mean(self, f, m):  # line 8
         self.update_archive(f, m)
 
-    def finish(self, coefficients, jacobian, objective, measures):
+    def finish(self, coefficients, jacobian, objective, measures, failed):
         """Lines 14 to 25. Returns why CMA-ES restarts, or None."""
         unit = jacobian / (np.linalg.norm(jacobian, axis=1, keepdims=True) + 1e-8)
         nablas = [c @ unit for c in coefficients]
-        deltas = [self.update_archive(f, m) for f, m in zip(objective, measures, strict=True)]
+        told = zip(objective, measures, failed, strict=True)
+        deltas = [(0, -np.inf) if bad else self.update_archive(f, m) for f, m, bad in told]
         order = sorted(range(self.branches), key=lambda i: (*deltas[i], i), reverse=True)
         mu = self.branches // 2
         w = np.array([np.log(mu + 0.5) - np.log(i) for i in range(1, mu + 1)])
@@ -145,7 +158,7 @@ class Pair:
         np.testing.assert_allclose(point + coefficients @ unit, branches, rtol=1e-3, atol=1e-3)  # lines 13 to 15
         told = branch_results or made_up(self.rng.normal(size=20), self.rng.uniform(-20, 20, (20, 2)))
         done = algorithm.tell(told)
-        why = self.slow.finish(coefficients, jacobian, told.objective, told.measures)
+        why = self.slow.finish(coefficients, jacobian, told.objective, told.measures, told.failed)
         assert sorted(algorithm.archive.data("objective").tolist()) == sorted(self.slow.archive.values())
         return done, why
 
@@ -219,14 +232,15 @@ def test_restart_when_steps_vanish():
 
 
 def test_a_failed_branch_is_not_inserted_and_ranks_last():
-    algorithm = cma_mega_es(TASK, CmaMegaEsSettings(batch_size=9, es_samples=6), np.random.SeedSequence(0))
-    algorithm.ask()
-    algorithm.tell(made_up(np.arange(7), np.zeros((7, 2))))
-    algorithm.ask()
-    told = made_up(np.full(8, 1000.0), np.linspace(-20, 20, 16).reshape(8, 2))
-    failed = np.arange(8) == 3
-    done = algorithm.tell(dataclasses.replace(told, failed=failed))
-    np.testing.assert_array_equal(done.insertions[1].status > 0, ~failed)
+    """Also below branches that are worse than the elites they met."""
+    pair = Pair()
+    pair.iterate()
+    elite = pair.algorithm.archive.data("measures")[:1]
+    measures = np.concatenate([np.repeat(elite, 17, axis=0), [[-19.0, 19.0], [19.0, -19.0], [19.0, 19.0]]])
+    failed = np.arange(20) == 4
+    done, _ = pair.iterate(made_up(np.where(failed, 1e6, np.linspace(-1e3, -1e2, 20)), measures, failed))
+    assert not done.insertions[1].status[4]
+    np.testing.assert_allclose(pair.algorithm.emitter._opt.mean, pair.slow.mu, rtol=5e-3, atol=5e-3)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,17 @@
-"""ME-ES: every rule against values worked out by hand."""
+"""ME-ES against a transcription of its rules in plain Python, and each rule against values worked out by hand."""
 
 from __future__ import annotations
+
+import copy
+import dataclasses
 
 import numpy as np
 import pytest
 from conformance.algorithm import AlgorithmSuite, made_up, small_task
 
 import gaits
-from gaits.algorithms.me_es import Adam, MeEs, MeEsSettings, RunningStatistics, explore_probabilities, novelty, recent_best
+from gaits.algorithms.me_es import MeEs, MeEsSettings, RunningStatistics, explore_probabilities, novelty, recent_best
+from gaits.evaluation.results import Transitions
 from gaits.search import Search, episode_seeds
 
 
@@ -59,15 +63,6 @@ def test_recent_best_by_hand():
     np.testing.assert_array_equal(two, [15, 16])
 
 
-def test_adam_by_hand():
-    adam = Adam(2, 0.01)
-    np.testing.assert_allclose(adam.step(np.array([2.0, -0.5])), [-0.01, 0.01], rtol=1e-5)  # the first step is lr · sign
-    m = 0.9 * 0.1 * 2.0 + 0.1 * 1.0
-    v = 0.999 * 0.001 * 4.0 + 0.001 * 1.0
-    expected = -0.01 * (m / (1 - 0.9**2)) / np.sqrt(v / (1 - 0.999**2))
-    assert adam.step(np.array([1.0, 0.0]))[0] == pytest.approx(expected, rel=1e-6)
-
-
 def test_running_statistics():
     statistics = RunningStatistics(2)
     np.testing.assert_allclose(statistics.mean, 0)
@@ -106,41 +101,178 @@ def test_what_is_asked():
     assert (len(stepped.solutions), stepped.counted, stepped.action_noise) == (1, False, 0.0)
 
 
-def test_the_step_by_hand():
-    algorithm = make(l2_coefficient=0.5, learning_rate=0.1)
-    theta = algorithm.ask().solutions[0].astype(float)
-    algorithm.tell(made_up([1.0], [[0.5]]))
-    algorithm.ask()
-    noise = algorithm.noise.astype(float)
-    algorithm.tell(made_up([3, 1, 7, 5, 2, 0, 6, 4], np.zeros((8, 1))))
-    ranks = np.array([3, 1, 7, 5, 2, 0, 6, 4]) / 7 - 0.5
-    gradient = sum((ranks[i] - ranks[4 + i]) * noise[i] for i in range(4)) / 4
-    descent = -gradient + 0.5 * theta
-    expected = theta - 0.1 * np.sign(descent) * (np.abs(descent) / (np.abs(descent) + 1e-8 * np.sqrt(1 / 0.001)))
-    np.testing.assert_allclose(algorithm.theta, expected, atol=1e-5)
+class Drawn:
+    """A random generator that remembers how likely each choice was."""
+
+    def __init__(self, rng):
+        self.rng, self.likely = copy.deepcopy(rng), []
+
+    def choice(self, options, p):
+        self.likely.append(np.asarray(p))
+        return self.rng.choice(options, p=p)
+
+    def __getattr__(self, name):
+        return getattr(self.rng, name)
 
 
-def test_scores_follow_the_samples():
-    algorithm = make(variant="exploit", phase_length=1)
-    algorithm.ask()
-    algorithm.tell(made_up([1.0], [[0.05]]))
-    start = algorithm.discovered[0]
-    algorithm.ask()
-    algorithm.tell(made_up([0, 1, 2, 3, 4, 5, 6, 70], np.zeros((8, 1))))
-    algorithm.ask()
-    algorithm.tell(made_up([2.0], [[0.55]]))
-    new = algorithm.discovered[1]
-    assert algorithm.scores == {start: 70.0, new: 70.0}  # the start still is its cell's elite
+@dataclasses.dataclass
+class Cell:
+    """An elite, and the best return among the samples that led to it or started from it."""
+
+    objective: float
+    measures: np.ndarray
+    solution: np.ndarray
+    obs_mean: np.ndarray
+    score: float
 
 
-def test_parents_are_chosen_as_often_as_they_should_be():
-    algorithm = make()
-    algorithm.discovered = list(range(6))
-    algorithm.scores = dict(zip(range(6), [5.0, 0.0, 1.0, 3.0, 2.0, 4.0], strict=True))
-    algorithm.exploring = False
-    chosen = np.bincount([algorithm._choose(np.zeros((6, 1))) for _ in range(4000)], minlength=6) / 4000
-    # Half the time the best (0); else the best two of the last three: 5 and 3, as 5 : 4.
-    np.testing.assert_allclose(chosen, [0.5, 0, 0, 0.5 * 4 / 9, 0, 0.5 * 5 / 9], atol=0.03)
+class Transcription:
+    """The rules one by one: float64, lists, loops; a dictionary, in order of discovery, for the archive."""
+
+    def __init__(self, algorithm):
+        self.settings, self.half = algorithm.settings, algorithm.settings.batch_size // 2
+        self.index_of, self.rng = algorithm.archive.index_of_single, Drawn(algorithm.rng)
+        self.theta, self.start = algorithm.theta.copy(), None
+        self.cells: dict[int, Cell] = {}
+        self.seen, self.exploring, self.iteration = [], True, 0
+        self.total, self.squares, self.count = np.zeros(15), np.full(15, 0.01), 0.01
+
+    def obs_mean(self):
+        return self.total / self.count
+
+    def obs_std(self):
+        return np.sqrt(np.maximum(self.squares / self.count - self.obs_mean() ** 2, 0.01))
+
+    def novelty(self, point, seen, drop_itself):
+        distances = sorted(sum((point - other) ** 2) for other in seen)
+        if drop_itself and distances[0] == 0:
+            distances = distances[1:]
+        return np.mean(distances[: self.settings.neighbors])
+
+    def parent(self):
+        """Position among the cells, in order of discovery."""
+        cells, n = list(self.cells.values()), len(self.cells)
+        if self.exploring:
+            novelties = [self.novelty(cell.measures, self.seen[:-1], True) for cell in cells]
+            top = sorted(range(n), key=lambda i: -novelties[i])[:5]
+            share = sum(novelties[i] for i in top)
+            return self.rng.choice(n, p=[0.1 / n + (0.9 * novelties[i] / share if i in top else 0) for i in range(n)])
+        scores = [cell.score for cell in cells]
+        if n < 5 or self.rng.random() < 0.5:
+            return scores.index(max(scores))
+        two = sorted(range(max(n // 2, n - 5), n), key=lambda i: -scores[i])[:2]
+        weights = [scores[i] - min(scores) + 1 for i in two]
+        return self.rng.choice(two, p=[w / sum(weights) for w in weights])
+
+    def ask(self):
+        """The samples, and from which of them observations are collected."""
+        if self.iteration % self.settings.phase_length == 0:
+            self.exploring = not self.exploring
+            parent = list(self.cells.values())[self.parent()]
+            self.theta, self.start = parent.solution.astype(float), parent.measures
+            self.m, self.v, self.t = 0.0, 0.0, 0
+        self.iteration += 1
+        self.noise = self.rng.standard_normal((self.half, self.theta.size), np.float32)
+        collected = [False] * self.half + [self.rng.random() < self.settings.obs_probability for _ in range(self.half)]
+        steps = self.settings.sigma * self.noise
+        return [self.theta + e for e in steps] + [self.theta - e for e in steps], collected
+
+    def step(self, objective, measures, failed):
+        n = 2 * self.half
+        score = [self.novelty(m, self.seen, False) for m in measures] if self.exploring else objective
+        order = sorted(range(n), key=lambda i: (not failed[i], 0.0 if failed[i] else score[i]))
+        rank = {i: position / (n - 1) - 0.5 for position, i in enumerate(order)}
+        ascent = sum((rank[i] - rank[self.half + i]) * self.noise[i].astype(float) for i in range(self.half)) / self.half
+        gradient = self.settings.l2_coefficient * self.theta - ascent
+        self.t += 1
+        self.m = 0.9 * self.m + 0.1 * gradient
+        self.v = 0.999 * self.v + 0.001 * gradient**2
+        rate = self.settings.learning_rate * np.sqrt(1 - 0.999**self.t) / (1 - 0.9**self.t)
+        self.theta = self.theta - rate * self.m / (np.sqrt(self.v) + 1e-8)
+        self.best = max(f for f, bad in zip(objective, failed, strict=True) if not bad)
+
+    def insert(self, objective, measures, failed, best):
+        index = self.index_of(measures)
+        if not failed and (index not in self.cells or objective > self.cells[index].objective):
+            self.cells[index] = Cell(objective, measures, np.float32(self.theta), self.obs_mean(), best)
+        if self.start is not None:
+            cell = self.cells.get(self.index_of(self.start))
+            if cell and np.array_equal(cell.measures, self.start):
+                cell.score = best
+        self.seen.append(measures)
+        self.start = measures
+
+    def collect(self, episodes):
+        for obs in (obs for episode in episodes for obs in episode):
+            self.total, self.squares, self.count = self.total + obs, self.squares + obs**2, self.count + 1
+
+
+def played(rng, collected):
+    """Two steps for each collected sample: all their observations, and the same as transitions."""
+    which = np.flatnonzero(collected)
+    obs = rng.normal(size=(len(which), 3, 15)).astype(np.float32)
+    last, fell = np.tile([False, True], len(which)), np.repeat(which % 2 == 0, 2)
+    before, after = obs[:, :-1].reshape(-1, 15), obs[:, 1:].reshape(-1, 15)
+    nothing = np.zeros(len(last))
+    return obs, Transitions(before, nothing[:, None], nothing, after, last & fell, last & ~fell, np.repeat(which, 2))
+
+
+def test_iterations_equal_the_transcription():
+    task = small_task(grid=(12,))  # few cells, so that elites are met and replaced
+    settings = MeEsSettings(batch_size=8, phase_length=3, neighbors=3, obs_probability=0.3)
+    algorithm, rng = MeEs(task, settings, np.random.SeedSequence(0)), np.random.default_rng(0)
+    slow = Transcription(algorithm)
+    algorithm.rng = Drawn(algorithm.rng)
+    close = {"rtol": 1e-5, "atol": 1e-6}
+
+    algorithm.ask()
+    first = made_up([0.5], [[0.5]])
+    algorithm.tell(first)
+    slow.insert(0.5, first.measures[0], False, best=0.5)
+    for _ in range(45):
+        batch, (samples, collected) = algorithm.ask(), slow.ask()
+        np.testing.assert_allclose(batch.solutions, samples, **close)
+        np.testing.assert_array_equal(batch.transitions, collected)
+        np.testing.assert_allclose(batch.obs_mean, slow.obs_mean(), **close)
+        np.testing.assert_allclose(batch.obs_std, slow.obs_std(), **close)
+        assert algorithm.exploring == slow.exploring
+        told = made_up(rng.normal(size=8), rng.random((8, 1)), rng.random(8) < 0.2)
+        observations, transitions = played(rng, collected)
+        algorithm.tell(dataclasses.replace(told, transitions=transitions))
+        slow.step(told.objective, told.measures, told.failed)
+        np.testing.assert_allclose(algorithm.theta, slow.theta, **close)
+
+        assert len(algorithm.ask().solutions) == 1
+        told = made_up(rng.normal(size=1), rng.random((1, 1)), rng.random(1) < 0.1)
+        algorithm.tell(told)
+        slow.insert(told.objective[0], told.measures[0], told.failed[0], slow.best)
+        slow.collect(observations)
+        assert algorithm.discovered == list(slow.cells)
+        assert algorithm.scores == {index: cell.score for index, cell in slow.cells.items()}
+    elites = algorithm.archive.data()
+    for row, index in enumerate(elites["index"]):
+        assert elites["objective"][row] == slow.cells[index].objective
+        np.testing.assert_allclose(elites["solution"][row], slow.cells[index].solution, **close)
+        np.testing.assert_allclose(elites["obs_mean"][row], slow.cells[index].obs_mean, **close)
+    for fast, by_hand in zip(algorithm.rng.likely, slow.rng.likely, strict=True):
+        np.testing.assert_allclose(fast, by_hand, rtol=1e-9)
+
+
+@pytest.mark.parametrize("variant", ["explore", "exploit"])
+def test_failed_samples_rank_last(variant):
+    """Whatever they returned and wherever they ended: as if they had been the worst of all."""
+    stepped = []
+    for objective, measure, failed in ((99.0, 0.99, True), (-99.0, 0.5, False)):
+        algorithm = make(variant=variant)
+        algorithm.ask()
+        algorithm.tell(made_up([1.0], [[0.5]]))
+        algorithm.ask()
+        measures = np.linspace(0.6, 0.9, 8)[:, None]
+        measures[3] = measure
+        objectives = np.where(np.arange(8) == 3, objective, np.arange(8))
+        algorithm.tell(made_up(objectives, measures, (np.arange(8) == 3) & failed))
+        stepped.append(algorithm.theta.copy())
+    np.testing.assert_array_equal(*stepped)
 
 
 def test_elites_come_back_with_their_statistics(tmp_path):

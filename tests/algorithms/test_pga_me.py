@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conformance.algorithm import AlgorithmSuite, small_task
+from conformance.algorithm import AlgorithmSuite, made_up, small_task
 
 import gaits
 from gaits.algorithms.pga_me import PgaMe, PgaMeSettings
@@ -50,6 +50,23 @@ def test_later_iterations_are_iso_line_greedy_and_policy_gradient(evaluator):
     # The last three climbed the critic, each from an elite.
     distance = np.abs(elites[:, None] - batch.solutions[None, 5:]).max(axis=2).min(axis=0)
     assert ((distance > 1e-4) & (distance < 2.1e-3)).all()  # two steps of Adam of 0.001 each
+
+
+def test_offspring_and_the_greedy_metric(monkeypatch):
+    """Elites climb with the steps, states and step size of the settings; the metric is the return of the greedy actor."""
+    algorithm = make(pg_steps=3, pg_batch=5, pg_learning_rate=0.25)
+    asked = []
+
+    def vary(parents, *how):
+        asked.append((len(parents), *how))
+        return parents
+
+    monkeypatch.setattr(algorithm.td3, "vary", vary)
+    for _ in range(2):
+        algorithm.ask()
+        done = algorithm.tell(made_up(np.arange(10.0, 18.0), np.linspace(0, 1, 8)[:, None]))
+    assert asked == [(3, 3, 5, 0.25)]
+    assert done.metrics["greedy_objective"] == 14.0
 
 
 def test_the_greedy_actor_is_the_one_from_before_training(evaluator):

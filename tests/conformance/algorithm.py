@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 
 import gaits
 from gaits.algorithms import ALGORITHMS
 from gaits.evaluation.results import Results
+from gaits.runs import checkpoint
 from gaits.search import Search
 
 
@@ -64,15 +63,15 @@ class AlgorithmSuite:
             searches[0].algorithm.archive.data("objective"), searches[2].algorithm.archive.data("objective")
         )
 
-    def test_state_round_trips_at_every_boundary(self, evaluator):
-        reference = self.search(evaluator)
-        states = [pickle.dumps(reference.state())]
-        for _ in range(self.iterations):
+    def test_goes_on_from_a_checkpoint_at_every_boundary(self, evaluator, tmp_path):
+        reference, written = self.search(evaluator), []
+        for iteration in range(self.iterations):
+            (tmp_path / str(iteration)).mkdir()  # a folder each, as old ones are deleted
+            written.append(checkpoint.save(tmp_path / str(iteration), reference.state(), "run", iteration))
             reference.iterate()
-            states.append(pickle.dumps(reference.state()))
-        for state in states[:-1]:
+        for path in written:
             search = self.search(evaluator, seed=99)
-            search.restore(pickle.loads(state))
+            search.restore(checkpoint.load(path, "run"))
             search.seed_key = reference.seed_key
             while search.counters.iteration < self.iterations:
                 search.iterate()

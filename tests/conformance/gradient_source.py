@@ -1,6 +1,7 @@
 """What every source of gradients must do. To join: subclass ``GradientSourceSuite`` and override ``make``.
 
-A source of the objective alone also sets ``rows``, and a source that is not for TASK its own ``solution`` and ``truth``.
+A source of the objective alone also sets ``rows``, a source that is not for TASK its own ``solution`` and ``truth``, and a
+source that draws on what another saves, such as a critic, its own ``copy_state``.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ class GradientSourceSuite:
     def truth(self, solution):
         return TASK.function.jacobian(solution)
 
+    def copy_state(self, source, other):
+        other.restore(pickle.loads(pickle.dumps(source.state())))
+
     def estimate(self, source, solution):
         samples = source.samples(solution)
         assert samples.dtype == np.float32
@@ -49,7 +53,7 @@ class GradientSourceSuite:
         a, b = self.make(1), self.make(1)
         np.testing.assert_array_equal(self.estimate(a, self.solution), self.estimate(b, self.solution))
         restored = self.make(2)
-        restored.restore(pickle.loads(pickle.dumps(a.state())))
+        self.copy_state(a, restored)
         np.testing.assert_array_equal(self.estimate(a, self.solution), self.estimate(restored, self.solution))
 
     def test_the_solution_is_left_alone(self):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from conformance.algorithm import made_up
@@ -37,6 +39,9 @@ class TestCriticGradient(GradientSourceSuite):
         td3.remember(Transitions(obs, action, self.reward(obs, action), obs, over, not_cut, not_cut.astype(int)))
         td3.learn()
         return CriticGradient(td3, 2000)
+
+    def copy_state(self, source, other):
+        other.td3.restore(pickle.loads(pickle.dumps(source.td3.state())))
 
     @staticmethod
     def reward(obs, action):

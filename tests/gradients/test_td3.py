@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import pickle
 import subprocess
@@ -202,11 +203,11 @@ def test_training_steps(rng, slow):
 def test_variation_of_all_parents(rng, slow):
     parents = np.float32(rng.normal(0, 0.5, (3, POLICY.solution_dim)))
     states = np.float32(rng.normal(size=(3, 4, 5, 3)))  # 3 parents, 4 steps, 5 states each
-    fast = MATHS.vary(parents, np.float32(slow.theta[0]), states, 0.01)
+    fast = MATHS.vary(parents, np.float32(slow.theta[0]), states, 0.05)
     for parent, minibatches, offspring in zip(parents, states, fast, strict=True):
         phi, memory = parent.astype(float), [0.0, 0.0, 0]
         for minibatch in minibatches:
-            phi = phi + slow.adam_step(memory, slow.policy_gradient(phi, slow.theta[0], minibatch), 0.01)
+            phi = phi + slow.adam_step(memory, slow.policy_gradient(phi, slow.theta[0], minibatch), 0.05)
         np.testing.assert_allclose(offspring, phi, rtol=1e-3, atol=1e-5)
 
 
@@ -278,6 +279,16 @@ def test_state_round_trips(rng):
     np.testing.assert_array_equal(a.gradient(a.greedy, 20), b.gradient(a.greedy, 20))
     parents = np.stack([a.greedy] * 2)
     np.testing.assert_array_equal(a.vary(parents, 3, 4, 0.1), b.vary(parents, 3, 4, 0.1))
+
+
+def test_variation_climbs_the_first_critic(rng):
+    """On so many states of the buffer, so many steps of this size."""
+    td3 = TD3(POLICY, SETTINGS, seed=0)
+    td3.remember(episode(30, rng))
+    parents = np.stack([td3.greedy, -td3.greedy, 2 * td3.greedy])
+    obs = td3.buffer.sample_obs(copy.deepcopy(td3.rng), 3, 4, 5)
+    expected = td3.maths.vary(parents, td3.nets.critics[0], obs, 0.05)
+    np.testing.assert_array_equal(td3.vary(parents, steps=4, batch=5, learning_rate=0.05), expected)
 
 
 def test_cores_change_nothing():

@@ -19,9 +19,17 @@ def test_sums_are_numpy_sums(dtype, n):
 def test_euler_angles_are_pybullets():
     quaternions = np.random.default_rng(0).standard_normal((200, 4))
     quaternions /= np.linalg.norm(quaternions, axis=1, keepdims=True)
-    straight_up = np.array([[0, np.sqrt(0.5), 0, np.sqrt(0.5)], [0, -np.sqrt(0.5), 0, np.sqrt(0.5)]])
-    for q in np.concatenate([quaternions, straight_up]):
+    for q in quaternions:
         np.testing.assert_allclose(kernel.euler(*q), capi.pybullet().getEulerFromQuaternion(q), rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("pitch", [-np.pi / 2, np.pi / 2])
+@pytest.mark.parametrize("yaw", np.linspace(-3, 3, 7))
+def test_at_a_right_angle_of_pitch_all_else_is_yaw(pitch, yaw):
+    c, s, sign = np.cos(yaw / 2) * np.sqrt(0.5), np.sin(yaw / 2) * np.sqrt(0.5), np.sign(pitch)
+    q = (-sign * s, sign * c, s, c)
+    np.testing.assert_allclose(kernel.euler(*q), (0, pitch, yaw), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(kernel.euler(*q), capi.pybullet().getEulerFromQuaternion(q), rtol=0, atol=1e-15)
 
 
 def test_tanh():

@@ -194,16 +194,27 @@ def start_driver(folder, arguments):
     return process
 
 
+def newest_iteration(folder):
+    return max((int(path.stem) for path in checkpoint.available(folder / "checkpoint")), default=0)
+
+
 def test_killed_at_random_moments(tmp_path):
     """SIGKILL, anywhere: what is left can be resumed, and ends as if nothing had happened."""
     arguments = {**ARGUMENTS, "evaluations": 800}
     expected = gaits.train(small_task(), "map_elites", out=tmp_path / "expected", **arguments)
     moments = random.Random(0)
+    saved = 0
     for _ in range(2):
         process = start_driver(tmp_path / "run", arguments)
-        time.sleep(moments.uniform(0.3, 1.5))
+        while newest_iteration(tmp_path / "run") <= saved:  # so that the kill finds some progress on fast and slow machines
+            assert process.poll() is None, process.stderr.read().decode()
+            time.sleep(0.01)
+        time.sleep(moments.uniform(0, 0.3))
         process.kill()
         process.communicate()
+        saved = newest_iteration(tmp_path / "run")
+        assert process.returncode == -signal.SIGKILL
+        assert not gaits.load_run(tmp_path / "run").finished
     process = start_driver(tmp_path / "run", arguments)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 0, err.decode()
@@ -222,7 +233,7 @@ def test_a_signal_saves_and_says_how_to_go_on(tmp_path, number):
     assert f"gaits resume {tmp_path / 'run'}" in out
     assert "Traceback" not in err
     run = gaits.load_run(tmp_path / "run")
-    assert len(run.metrics) == checkpoint_iteration(run)
+    assert len(run.metrics) == newest_iteration(run.folder)
     assert len(run.archive) == run.metrics["elites"].iloc[-1]
 
 
@@ -255,10 +266,6 @@ def test_a_second_signal_leaves_at_once_with_a_valid_checkpoint(tmp_path):
     assert "Traceback" not in err
     run = gaits.load_run(tmp_path / "run")
     checkpoint.load(checkpoint.available(run.folder / "checkpoint")[0], run.config.id)
-
-
-def checkpoint_iteration(run):
-    return int(checkpoint.available(run.folder / "checkpoint")[0].stem)
 
 
 # --- bad folders -----------------------------------------------------------------------------------------------------

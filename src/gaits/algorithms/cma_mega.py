@@ -170,10 +170,14 @@ class CmaMega:
         return {"status": inserted.status.astype(np.int32), "value": inserted.value}
 
     def state(self) -> dict[str, Any]:
-        return {"archive": self.archive, "emitter": self.emitter, "sources": [source.state() for source in self.sources]}
+        critic = None if self.critic is None else self.critic.state()
+        sources = [source.state() for source in self.sources]
+        return {"archive": self.archive, "emitter": self.emitter, "critic": critic, "sources": sources}
 
     def restore(self, state: dict[str, Any]) -> None:
         self.archive, self.emitter = state["archive"], state["emitter"]
+        if self.critic is not None:
+            self.critic.restore(state["critic"])
         for source, its in zip(self.sources, state["sources"], strict=True):
             source.restore(its)
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from ribs.emitters.opt import AdamOpt
+from scipy.spatial.distance import cdist
 
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
 from gaits.archives import Insertions, insert, make_archive
@@ -38,7 +40,7 @@ class MeEsSettings:
     learning_rate: float = 0.01
     """Step size of Adam (α)."""
     l2_coefficient: float = 0.005
-    """Weight decay of Adam (α_2)."""
+    """L2 coefficient of Adam (α_2)."""
     neighbors: int = 10
     """Nearest neighbours in the novelty of a behaviour (k)."""
     action_noise: float = 0.01
@@ -61,7 +63,7 @@ def novelty(points: np.ndarray, seen: np.ndarray, k: int, themselves: bool = Fal
 
     With ``themselves``, a point that is among those seen is not its own neighbour: one zero distance is left out.
     """
-    squared = np.sort(((points[:, None] - seen[None]) ** 2).sum(axis=2), axis=1)
+    squared = np.sort(cdist(points, seen, "sqeuclidean"), axis=1)
     own = themselves and seen.size > 0
     nearest = (row[1 : k + 1] if own and row[0] == 0 else row[:k] for row in squared)
     return np.array([row.mean() if row.size else 0.0 for row in nearest])
@@ -86,22 +88,6 @@ def recent_best(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     two = recent[np.argsort(-scores[recent], kind="stable")[:2]]
     weights = scores[two] - scores.min() + 1
     return two, weights / weights.sum()
-
-
-class Adam:
-    """Adam on one vector, by its textbook."""
-
-    def __init__(self, dim: int, learning_rate: float) -> None:
-        self.learning_rate = learning_rate
-        self.m, self.v, self.t = np.zeros(dim), np.zeros(dim), 0
-
-    def step(self, gradient: np.ndarray) -> np.ndarray:
-        """How the vector changes to descend this gradient."""
-        self.t += 1
-        self.m = 0.9 * self.m + 0.1 * gradient
-        self.v = 0.999 * self.v + 0.001 * gradient**2
-        corrected = self.learning_rate * np.sqrt(1 - 0.999**self.t) / (1 - 0.9**self.t)
-        return -corrected * self.m / (np.sqrt(self.v) + 1e-8)
 
 
 class RunningStatistics:
@@ -135,9 +121,9 @@ class MeEs:
         self.rng = np.random.default_rng(rng)
         shape = ((task.obs_dim,), np.float32)
         self.archive = make_archive(task, archive, fields={"obs_mean": shape, "obs_std": shape})
-        self.theta = task.init(np.random.default_rng(init)).astype(np.float64)
         self.statistics = RunningStatistics(task.obs_dim)
-        self.adam = Adam(task.solution_dim, settings.learning_rate)
+        theta = task.init(np.random.default_rng(init)).astype(np.float64)
+        self.adam = AdamOpt(theta, lr=settings.learning_rate, l2_coeff=settings.l2_coefficient)
         self.seen = np.zeros((0, len(task.grid)))
         """Measures of every stepped solution."""
         self.start_measures = np.zeros(len(task.grid))
@@ -149,6 +135,11 @@ class MeEs:
         self.exploring = settings.variant != "exploit"
         self.iteration = 0
         self.stepping = False
+
+    @property
+    def theta(self) -> np.ndarray:
+        """θ (solution_dim,) float64, which Adam moves."""
+        return self.adam.theta
 
     # --- asking -------------------------------------------------------------------------------------------------------
 
@@ -176,9 +167,8 @@ class MeEs:
         row_of = {cell: row for row, cell in enumerate(elites["index"].tolist())}
         rows = [row_of[cell] for cell in self.discovered]
         row = rows[self._choose(elites["measures"][rows])]
-        self.theta = elites["solution"][row].astype(np.float64)
         self.start_measures = elites["measures"][row]
-        self.adam = Adam(self.theta.size, self.settings.learning_rate)
+        self.adam.reset(elites["solution"][row].astype(np.float64))
 
     def _choose(self, measures: np.ndarray) -> int:
         """Position of a parent among the discovered cells, whose elites have these measures."""
@@ -219,15 +209,14 @@ class MeEs:
     def _step(self, results: Results) -> None:
         """One step of Adam along the ES gradient of return or novelty."""
         half = len(results.objective) // 2
+        score = results.objective
         if self.exploring:
             score = novelty(results.measures, self.seen, self.settings.neighbors)
-        else:
-            score = np.where(results.failed, -np.inf, results.objective)
-        self.best_return = float(results.objective[~results.failed].max(initial=-np.inf))
-        ranks = centred_ranks(score)
+        # A failed episode was cut short, so both its return and its measures mislead; as a sample it must rank last.
+        ranks = centred_ranks(np.where(results.failed, -np.inf, score))
         # Not divided by σ: the L2 coefficient is relative to this scale.
-        gradient = (ranks[:half] - ranks[half:]) @ self.noise.astype(np.float64) / half
-        self.theta = self.theta + self.adam.step(-gradient + self.settings.l2_coefficient * self.theta)
+        self.adam.step((ranks[:half] - ranks[half:]) @ self.noise.astype(np.float64) / half)
+        self.best_return = float(results.objective[~results.failed].max(initial=-np.inf))
         steps = results.transitions
         self.observed = (
             np.zeros((0, self.task.obs_dim), np.float32)
@@ -268,14 +257,13 @@ class MeEs:
 
     # --- state --------------------------------------------------------------------------------------------------------
 
-    _PLAIN = ("archive", "rng", "theta", "seen", "start_measures", "discovered", "scores", "exploring", "iteration")
+    _PLAIN = ("archive", "rng", "adam", "seen", "start_measures", "discovered", "scores", "exploring", "iteration")
 
     def state(self) -> dict[str, Any]:
         state = {name: getattr(self, name) for name in self._PLAIN}
-        return {**state, "adam": vars(self.adam), "statistics": vars(self.statistics)}
+        return {**state, "statistics": vars(self.statistics)}
 
     def restore(self, state: dict[str, Any]) -> None:
         for name in self._PLAIN:
             setattr(self, name, state[name])
-        vars(self.adam).update(state["adam"])
         vars(self.statistics).update(state["statistics"])

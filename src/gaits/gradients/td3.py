@@ -138,7 +138,10 @@ class TD3:
 
 
 class CriticGradient:
-    """The objective's gradient from a critic, without samples. It has nothing to say about measures."""
+    """The objective's gradient from a critic, without samples. It has nothing to say about measures.
+
+    The critic belongs to the algorithm that trains it, which also saves and restores it.
+    """
 
     def __init__(self, td3: TD3, states: int) -> None:
         self.td3, self.states = td3, states
@@ -150,10 +153,10 @@ class CriticGradient:
         return self.td3.gradient(solution, self.states)[None]
 
     def state(self) -> dict[str, Any]:
-        return self.td3.state()
+        return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.td3.restore(state)
+        pass
 
 
 def init_uniform(shape: MLP, rng: np.random.Generator) -> np.ndarray:

@@ -22,7 +22,7 @@ from scipy.spatial import KDTree
 from gaits.runs.files import write_whole
 
 FORMAT = "gaits checkpoint"
-VERSION = 1
+VERSION = 2
 KEEP = 2
 
 # NumPy's constructors for arrays, scalars and random generators. No other function may be called by a checkpoint.
