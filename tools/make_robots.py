@@ -58,7 +58,7 @@ def main(folder: Path = SHIPPED) -> None:
 
 
 def make_robot(name: str) -> RobotData:
-    path = world.model_path(MODELS[name])
+    path = world.model_path(name)
     p = capi.pybullet()
     client = p.connect(p.DIRECT)
     here = {"physicsClientId": client}
@@ -123,7 +123,7 @@ def inertial_frame(dynamics: Any) -> Frame:
     return to_matrix(turn), position
 
 
-# --- shapes ----------------------------------------------------------------------------------------------------------------
+# Shapes, from the model file.
 
 
 def read_shapes(body: ET.Element, model: ET.Element) -> list[Shape]:
@@ -165,11 +165,8 @@ def make_collider(link: int, dynamics: Any, shapes: Iterable[Shape]) -> Collider
 
 def find_threshold(shapes: list[Shape], compound: bool) -> float:
     """angularMotionDisc x 0.02: the reach of the sphere around the box around a link's shapes."""
-    boxes = [find_box((shape.rotation, shape.position), shape) for shape in shapes]
-    low, high = (
-        tuple(map(choose, zip(*corners, strict=True)))
-        for choose, corners in zip((min, max), zip(*boxes, strict=True), strict=True)
-    )
+    lows, highs = zip(*map(find_box, shapes), strict=True)
+    low, high = tuple(map(min, zip(*lows, strict=True))), tuple(map(max, zip(*highs, strict=True)))
     if compound:  # a box around the box, which rounds
         half = tuple(0.5 * (b - a) for a, b in zip(low, high, strict=True))
         middle = tuple(0.5 * (b + a) for a, b in zip(low, high, strict=True))
@@ -179,25 +176,24 @@ def find_threshold(shapes: list[Shape], compound: bool) -> float:
     return (radius + length(centre)) * THRESHOLD_FACTOR
 
 
-def find_box(frame: Frame, shape: Shape) -> tuple[Vector, Vector]:
+def find_box(shape: Shape) -> tuple[Vector, Vector]:
     """Lowest and highest corner of Bullet's box around a shape; larger than need be around two spheres."""
-    rotation, position = frame
     if shape.kind == SPHERE:
-        half, centre = 3 * (shape.margin,), position
-        return subtract(centre, half), add(centre, half)
+        half = 3 * (shape.radius,)
+        return subtract(shape.position, half), add(shape.position, half)
     if shape.kind == CAPSULE:
-        half, centre = (shape.radius, shape.radius, shape.radius + shape.centres[1][2]), position
+        half, centre = (shape.radius, shape.radius, shape.radius + shape.centres[1][2]), shape.position
     else:
         r, m = shape.radius, shape.margin
         low = [min((x - r) + m for x in xs) - m for xs in zip(*shape.centres, strict=True)]
         high = [max((x + r) - m for x in xs) + m for xs in zip(*shape.centres, strict=True)]
         half = tuple(0.5 * (b - a) + m for a, b in zip(low, high, strict=True))
-        centre = transform(frame, tuple(0.5 * (b + a) for a, b in zip(low, high, strict=True)))
-    extent = tuple(dot(half, tuple(map(abs, row))) for row in rotation)
+        centre = transform((shape.rotation, shape.position), tuple(0.5 * (b + a) for a, b in zip(low, high, strict=True)))
+    extent = tuple(dot(half, tuple(map(abs, row))) for row in shape.rotation)
     return subtract(centre, extent), add(centre, extent)
 
 
-# --- orders ----------------------------------------------------------------------------------------------------------------
+# In which order Bullet visits what it made.
 
 
 def order_limits(links: tuple[Link, ...]) -> Iterator[int]:
@@ -248,7 +244,7 @@ def ancestors(links: tuple[Link, ...], link: int) -> Iterator[int]:
         yield link
 
 
-# --- Bullet's algebra: sums from left to right, as written ---------------------------------------------------------------------
+# Bullet's algebra: sums from left to right, as written.
 
 
 def singles(words: str) -> Vector:
@@ -307,7 +303,7 @@ def to_matrix(quaternion: Vector) -> Matrix:
     return (1.0 - (yy + zz), xy - wz, xz + wy), (xy + wz, 1.0 - (xx + zz), yz - wx), (xz - wy, yz + wx, 1.0 - (xx + yy))
 
 
-# --- the file ----------------------------------------------------------------------------------------------------------------
+# The file.
 
 
 def format_robot(robot: RobotData) -> str:

@@ -46,7 +46,7 @@ class Base:
 
 @dataclass(frozen=True)
 class Link:
-    """A body and the joint that carries it. Joints that move carry massless links; fixed ones add what has mass and shape."""
+    """A body and the joint that carries it. Joints that move carry massless links, to which what has mass is fixed."""
 
     name: str
     joint: str  # "" if fixed
