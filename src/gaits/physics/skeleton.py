@@ -4,25 +4,19 @@ Bullet could tell the poses of links itself, but those it keeps between steps ar
 and bringing them up to date in the middle of an episode would be a way to change it. So they are computed here, for all
 steps at once.
 
-The robots are made of capsules and spheres. Their sizes come from the model file: pybullet's ``getCollisionShapeData``
-crashes on MuJoCo's capsules, and its ``getVisualShapeData`` does not say which way they point.
+The robots are made of capsules and spheres: those that collide.
 """
 
 from __future__ import annotations
 
 import functools
-import math
-import xml.etree.ElementTree as ET
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from gaits.physics import capi, world
+from gaits.physics.robots import PRISMATIC, Collider, Link, load_robot
 from gaits.tasks.task import Robot
-
-BASE = -1
-"""Link number of a robot's base."""
 
 
 class Capsule(NamedTuple):
@@ -40,7 +34,7 @@ class Joint(NamedTuple):
     parent: int
     slides: bool
     place: int  # of its position among all; -1 for a joint that cannot move
-    axis: np.ndarray  # (3,)
+    axis: np.ndarray  # (3,) of length 1
     pivot: np.ndarray  # (3,) from the parent's mass centre to the joint
     offset: np.ndarray  # (3,) from the joint to the link's mass centre, when the joint is at zero
     turn: np.ndarray  # (4,) orientation of the link's mass centre, when the joint is at zero
@@ -76,87 +70,37 @@ class Skeleton:
 
 
 def make_skeleton(robot: Robot) -> Skeleton:
-    return _read(robot.model)
+    return _make_skeleton(robot.model)
 
 
-@functools.cache
-def _read(model: str) -> Skeleton:
-    """Load the model once, through the pybullet module."""
-    module = capi.pybullet()
-    client = module.connect(module.DIRECT)
-    here = {"physicsClientId": client}
-    try:
-        (body,) = module.loadMJCF(world.model_path(model), flags=world.MODEL_FLAGS, **here)
-        links = range(module.getNumJoints(body, **here))
-        joints = tuple(_find_joint(module, body, link, here) for link in links)
-        names = {module.getBodyInfo(body, **here)[0].decode(): BASE}
-        names |= {module.getJointInfo(body, link, **here)[12].decode(): link for link in links}
-        frames = {name: module.getDynamicsInfo(body, link, **here)[3:5] for name, link in names.items()}
-    finally:
-        module.disconnect(client)
-    return Skeleton(joints, tuple(_find_capsules(world.model_path(model), names, frames)))
+@functools.cache  # damage does not change how a robot looks
+def _make_skeleton(model: str) -> Skeleton:
+    data = load_robot(model)
+    joints = tuple(map(_make_joint, data.links))
+    return Skeleton(joints, tuple(capsule for collider in data.colliders for capsule in _make_capsules(collider)))
 
 
-def _find_joint(module: Any, body: int, link: int, here: dict[str, int]) -> Joint:
-    """A joint of a robot whose joints are all at zero, as after loading."""
-    info = module.getJointInfo(body, link, **here)
-    parent = info[16]
-    position, turn = map(np.array, _mass_centre(module, body, link, here))
-    origin, turned = map(np.array, _mass_centre(module, body, parent, here))
-    back = turned * (-1, -1, -1, 1)
-    turn, pivot = multiply(back, turn), np.array(info[14])
-    axis = rotate(turn, np.array(info[13]))
+def _make_joint(link: Link) -> Joint:
+    turn = np.array(link.rotation) * (-1, -1, -1, 1)
+    slides = link.kind == PRISMATIC
+    axis = rotate(turn, np.array(link.axis_bottom if slides else link.axis_top))
     return Joint(
-        parent=parent,
-        slides=info[2] == module.JOINT_PRISMATIC,
-        place=info[3],
+        parent=link.parent,
+        slides=slides,
+        place=7 + link.dof if link.dof >= 0 else -1,
         axis=axis / (np.linalg.norm(axis) or 1.0),
-        pivot=pivot,
-        offset=rotate(back, position - origin) - pivot,
+        pivot=np.array(link.e),
+        offset=rotate(turn, np.array(link.d)),
         turn=turn,
     )
 
 
-def _mass_centre(module: Any, body: int, link: int, here: dict[str, int]) -> Any:
-    if link == BASE:
-        return module.getBasePositionAndOrientation(body, **here)
-    return module.getLinkState(body, link, computeForwardKinematics=1, **here)[:2]
-
-
-def _find_capsules(path: str, links: dict[str, int], frames: dict[str, Any]) -> list[Capsule]:
-    """Every shape in the model file, in the frame of its link's mass centre."""
-    model = ET.parse(path).getroot()
-    compiler = model.find("compiler")
-    unit = 1.0 if compiler is not None and compiler.get("angle") == "radian" else math.pi / 180
-    found = []
-    for body in model.iter("body"):
-        name = body.get("name", "")
-        offset, turn = map(np.array, frames[name])
-        for geom in body.findall("geom"):
-            start, end = rotate(turn * (-1, -1, -1, 1), _ends_of(geom, unit) - offset)
-            found.append(Capsule(links[name], tuple(start.tolist()), tuple(end.tolist()), float(_numbers(geom, "size")[0])))
-    return found
-
-
-def _ends_of(geom: ET.Element, unit: float) -> np.ndarray:
-    """Both ends (2, 3) of a capsule or sphere in its body's frame."""
-    kind = geom.get("type", "sphere")
-    if kind not in ("sphere", "capsule"):
-        raise ValueError(f"This robot has a {kind}; only capsules and spheres can be drawn.")
-    if geom.get("fromto"):
-        return _numbers(geom, "fromto").reshape(2, 3)
-    middle = _numbers(geom, "pos", "0 0 0")
-    if kind == "sphere":
-        return np.stack([middle, middle])
-    *axis, angle = _numbers(geom, "axisangle", "0 0 1 0")
-    half = np.array([0.0, 0.0, _numbers(geom, "size")[1]])
-    direction = np.array(axis) / np.linalg.norm(axis)
-    turn = np.array([*math.sin(angle * unit / 2) * direction, math.cos(angle * unit / 2)])
-    return middle + rotate(turn, np.stack([-half, half]))
-
-
-def _numbers(element: ET.Element, name: str, default: str = "") -> np.ndarray:
-    return np.array([float(word) for word in element.get(name, default).split()])
+def _make_capsules(collider: Collider) -> list[Capsule]:
+    capsules = []
+    for shape in collider.shapes:
+        ends = (np.array(shape.centres) @ np.array(shape.rotation).T + shape.position).tolist()
+        capsules.append(Capsule(collider.link, tuple(ends[0]), tuple(ends[-1]), shape.radius))
+    return capsules
 
 
 def rotate(quaternion: np.ndarray, vector: np.ndarray) -> np.ndarray:

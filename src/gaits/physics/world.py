@@ -1,14 +1,14 @@
-"""The world all episodes happen in: its constants, what Bullet makes of a robot's model file, and the Simulator protocol."""
+"""The world all episodes happen in: its constants, how a robot's parts are numbered, and the Simulator protocol."""
 
 from __future__ import annotations
 
-import functools
 import os
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from gaits.physics import capi, kernel
+from gaits.physics import kernel
+from gaits.physics.robots import BASE, MODELS, load_robot
 from gaits.tasks.task import Robot, Task
 
 GRAVITY = -9.8
@@ -108,7 +108,7 @@ def start_angles(seed: int, n_joints: int) -> np.ndarray:
 
 
 class Layout(NamedTuple):
-    """What Bullet makes of a robot's model file. Indices of joints are those of the links they move."""
+    """How a robot's parts are numbered. Indices of joints are those of the links they move."""
 
     links: tuple[str, ...]
     moving: tuple[int, ...]  # joints that can move
@@ -121,45 +121,38 @@ class Layout(NamedTuple):
     changed_friction: tuple[tuple[int, float], ...]  # (link, lateral friction) where Robot.friction changes it
 
 
-@functools.cache
 def find_layout(robot: Robot) -> Layout:
-    """Load the model once, through the pybullet module, and read its joints."""
-    module = capi.pybullet()
-    client = module.connect(module.DIRECT)
-    try:
-        (body,) = module.loadMJCF(model_path(robot.model), flags=MODEL_FLAGS, physicsClientId=client)
-        infos = [module.getJointInfo(body, j, physicsClientId=client) for j in range(module.getNumJoints(body, client))]
-        frictions = [module.getDynamicsInfo(body, j, physicsClientId=client)[1] for j in range(len(infos))]
-    finally:
-        module.disconnect(client)
-    links = tuple(info[12].decode() for info in infos)
-    moving = [info for info in infos if info[3] >= 0]
-    names = [info[1].decode() for info in moving]
+    """Where QDGym looks for a robot's parts, and what its damage makes of their friction."""
+    data = load_robot(robot.model)
+    moving = [data.links[index] for index in data.moving]
+    names = [link.joint for link in moving]
     actuated = tuple(names.index(name) for name in robot.joints)
+    colliders = {data.links[collider.link].name: collider for collider in data.colliders if collider.link != BASE}
     # QDGym keeps parts in a dictionary: the base enters as "torso" after the first link; a link of that name replaces it.
     parts: dict[str, int] = {}
-    for index, name in enumerate(links):
-        parts[name] = index
-        parts.setdefault("torso", -1)
+    for index, link in enumerate(data.links):
+        parts[link.name] = index
+        parts.setdefault("torso", BASE)
     return Layout(
-        links=links,
-        moving=tuple(info[0] for info in moving),
-        q_index=tuple(info[3] for info in moving),
-        u_index=tuple(info[4] for info in moving),
+        links=data.names,
+        moving=data.moving,
+        q_index=tuple(7 + link.dof for link in moving),  # after the base's position and quaternion
+        u_index=tuple(6 + link.dof for link in moving),  # after its two velocities
         actuated=actuated,
-        limits=tuple(moving[i][8:10] for i in actuated),
+        limits=tuple((moving[i].lower, moving[i].upper) for i in actuated),
         torso=parts["torso"],
         parts=(*parts.values(), -2),
         changed_friction=tuple(
-            (links.index(foot), float(factor * frictions[links.index(foot)])) for foot, factor in robot.friction
+            (colliders[foot].link, float(factor * colliders[foot].friction)) for foot, factor in robot.friction
         ),
     )
 
 
 def model_path(name: str) -> str:
+    """The model file that Bullet loads for a robot."""
     import pybullet_data
 
-    return os.path.join(pybullet_data.getDataPath(), "mjcf", name)
+    return os.path.join(pybullet_data.getDataPath(), "mjcf", MODELS[name])
 
 
 def floor_path() -> str:

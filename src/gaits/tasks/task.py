@@ -29,13 +29,14 @@ MAX_CELLS = 50_000
 
 @dataclass(frozen=True)
 class Robot:
-    """One of QDGym's robots: everything about it that is not in its model file.
+    """One of QDGym's robots: everything about it that is not in its model.
 
     ``joints``, ``torques`` (N·m at full action) and the action share one order; ``feet`` is the order of the contact
     flags in the observation, and ``measured_feet`` are the positions in it whose contact time is a measure.
     """
 
     model: str
+    """Which of ``gaits.physics.robots``."""
     joints: tuple[str, ...]
     torques: tuple[float, ...]
     feet: tuple[str, ...]
@@ -51,7 +52,7 @@ class Robot:
     effort_scale: float = 1.0
     """Factor on both costs of using the motors."""
     friction: tuple[tuple[str, float], ...] = ()
-    """Feet whose lateral friction differs from the model file's, each with a factor on it."""
+    """Feet whose lateral friction differs from the model's, each with a factor on it."""
 
 
 @dataclass(frozen=True)
