@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from gaits.names import lookup
+from gaits.checks import lookup
 
 Vector = tuple[float, ...]
 
