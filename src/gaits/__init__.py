@@ -9,6 +9,7 @@ import gymnasium
 
 from gaits.policies import MLP
 from gaits.tasks import TASKS, Task, make_task, register_task
+from gaits.tasks.qdgym import QDGYM
 
 if TYPE_CHECKING:
     from gaits.adaptation import adapt
@@ -88,9 +89,7 @@ def __dir__() -> list[str]:
     return sorted(set(globals()) | set(__all__))
 
 
-for _task in TASKS.values():
-    if _task.robot is None:
-        continue
+for _task in QDGYM:
     gymnasium.register(
         _task.env_id,
         entry_point="gaits.physics.envs:QDEnv",

@@ -11,13 +11,13 @@ import own_tasks
 import pytest
 from conformance.evaluator import EvaluatorSuite
 from conftest import assert_same_archive, random_solutions, same
+from gaits.evaluation.environment import EnvironmentPlayer
 from gymnasium import spaces
 
 import gaits
 from gaits.algorithms import ALGORITHMS
 from gaits.cli import main
 from gaits.evaluation import EpisodeFailed
-from gaits.evaluation.environment import EnvironmentPlayer
 from gaits.physics import kernel
 from gaits.physics.world import Setup
 from gaits.search import Search

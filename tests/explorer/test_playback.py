@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conftest import ROBOTS, random_solutions
+from gaits.physics.playback import play
 
 import gaits
 from gaits.physics import capi, make_simulator, world
-from gaits.physics.playback import play
 from gaits.physics.skeleton import make_skeleton, rotate
 
 

@@ -13,10 +13,10 @@ from explorer.small_runs import make_centroid_run, make_small_runs
 import gaits
 from gaits.analysis.robustness import load_evaluation
 from gaits.bench.synthetic import make_run
+from gaits.explorer.app import make_app
 from gaits.explorer.assets import ASSETS
 from gaits.explorer.packing import unpack
 from gaits.explorer.records import Record, make_records
-from gaits.explorer.server import make_app
 from gaits.runs import load_run
 
 with warnings.catch_warnings():
@@ -150,8 +150,9 @@ def test_an_episode_with_a_seed_is_the_evaluators(client, records, run):
 
 def test_a_long_episode_is_small():
     task = gaits.make_task("qd_ant")
-    from gaits.explorer.players import pack_episode
     from gaits.physics.playback import Playback
+
+    from gaits.explorer.players import pack_episode
     from gaits.physics.skeleton import make_skeleton
     from gaits.physics.world import Episode, make_trace
 

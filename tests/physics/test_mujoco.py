@@ -12,10 +12,10 @@ import gymnasium
 import numpy as np
 import pytest
 from conftest import random_solutions
+from gaits.evaluation.job import draw_noise
 
 import gaits
 from gaits.cli import main
-from gaits.evaluation.job import draw_noise
 from gaits.physics import kernel
 from gaits.physics import mujoco as ours
 from gaits.physics.mujoco import MujocoPlayer

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
-from gaits.archives import Insertions, insert, make_archive
+from gaits.archives import SEED, Insertions, insert, make_archive
 from gaits.evaluation.results import Results
 from gaits.gradients.es import centred_ranks, mirrored
 from gaits.settings import between, positive
@@ -134,7 +134,7 @@ class MeEs:
         self.task, self.settings = task, settings
         self.rng = np.random.default_rng(rng)
         shape = ((task.obs_dim,), np.float32)
-        self.archive = make_archive(task, archive, fields={"obs_mean": shape, "obs_std": shape})
+        self.archive = make_archive(task, archive, fields={"obs_mean": shape, "obs_std": shape, **SEED})
         self.theta = task.init(np.random.default_rng(init)).astype(np.float64)
         self.statistics = RunningStatistics(task.obs_dim)
         self.adam = Adam(task.solution_dim, settings.learning_rate)
@@ -243,6 +243,7 @@ class MeEs:
             results.objective,
             results.measures,
             results.failed,
+            results.seed,
             obs_mean=self.statistics.mean[None],
             obs_std=self.statistics.std[None],
         )

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gaits.physics import capi, world
-from gaits.tasks.task import Robot
+from gaits.tasks.qdgym import Robot
 
 BASE = -1
 """Link number of a robot's base."""
