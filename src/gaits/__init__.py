@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from gaits.analysis.compare import compare
     from gaits.analysis.robustness import evaluate_run
     from gaits.damage import Damage
-    from gaits.evaluation import LocalEvaluator, Results, Transitions
+    from gaits.episodes import Batch
+    from gaits.evaluation import Compute, LocalEvaluator, Results, Transitions
     from gaits.evaluation.cluster import ClusterEvaluator
     from gaits.export import export_policy
     from gaits.runs import Run, load_archive, load_run
@@ -32,7 +33,9 @@ __all__ = [
     "ALGORITHMS",
     "MLP",
     "TASKS",
+    "Batch",
     "ClusterEvaluator",
+    "Compute",
     "Damage",
     "LocalEvaluator",
     "Results",
@@ -58,7 +61,9 @@ __all__ = [
 # Names whose modules bring Numba, pybullet, ribs or JAX along: imported when first used.
 _LAZY = {
     "ALGORITHMS": "gaits.algorithms",
+    "Batch": "gaits.episodes",
     "ClusterEvaluator": "gaits.evaluation.cluster",
+    "Compute": "gaits.evaluation",
     "Damage": "gaits.damage",
     "LocalEvaluator": "gaits.evaluation",
     "Results": "gaits.evaluation",

@@ -223,14 +223,17 @@ def test_a_second_ctrl_c_does_not_wait_for_an_environment_that_hangs(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(HANGS)
     path = os.pathsep.join([str(Path(own_tasks.__file__).parent), *sys.path])
-    process = subprocess.Popen([sys.executable, script], cwd=tmp_path, env={**os.environ, "PYTHONPATH": path})
-    while not (tmp_path / "hung").exists():
-        assert process.poll() is None
-        time.sleep(0.05)
-    for _ in range(2):
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.5)
-    assert process.wait() != 0
+    with subprocess.Popen([sys.executable, script], cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}) as process:
+        try:
+            while not (tmp_path / "hung").exists():
+                assert process.poll() is None
+                time.sleep(0.05)
+            for _ in range(2):
+                process.send_signal(signal.SIGINT)
+                time.sleep(0.5)
+            assert process.wait() != 0
+        finally:
+            process.kill()
 
 
 HANGS = """
@@ -238,7 +241,7 @@ import gaits
 import own_tasks
 
 if __name__ == "__main__":
-    gaits.train(own_tasks.point(trouble="hang once", flag="hung"), "map_elites", evaluations=9**9, workers=1, out="run")
+    gaits.train(own_tasks.point(env=own_tasks.Hangs, flag="hung"), "map_elites", workers=1, out="run")
 """
 
 
