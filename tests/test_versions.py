@@ -36,6 +36,11 @@ def test_pybullet_from_any_distribution(distributions):
         check_versions({"pybullet-arm64": "3.2.8"}, found)
 
 
+def test_distributions_that_only_add_to_a_modules_folder_do_not_count(distributions):
+    distributions({"pybullet": ["pybullet-more", "pybullet"]}, {"pybullet": "3.2.7", "pybullet-more": "1.0"})
+    assert versions.module_versions("pybullet") == {"pybullet": "3.2.7"}
+
+
 def test_pybullet_from_no_distribution_at_all(distributions):
     distributions({}, {})
     assert versions.run_versions(gaits.make_task("qd_hopper"))["pybullet"] == "unknown"

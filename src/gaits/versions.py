@@ -27,8 +27,9 @@ def episode_versions(task: Task) -> dict[str, str]:
 
 @functools.cache
 def module_versions(module: str) -> dict[str, str]:
-    """Versions of the distributions that a module comes from, whatever they are called; there are forks of pybullet."""
+    """Version of the distribution that a module comes from, whatever it is called: there are forks of pybullet."""
     names = sorted(set(importlib.metadata.packages_distributions().get(module, ())))
+    names = [module] if module in names else names  # others may add to its folder
     return {name: _version(name) for name in names} or {module: "unknown"}
 
 

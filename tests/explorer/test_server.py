@@ -225,8 +225,8 @@ def test_the_robot(client):
         *(
             "/nowhere",
             "/static/nothing.js",
-            "/static/..%2f..%2fserver.py",
-            "/static/%2e%2e/server.py",
+            "/static/..%2f..%2fapp.py",
+            "/static/%2e%2e/app.py",
             "/static//etc/passwd",
         ),
         *("/api", "/api/runs/../../etc/passwd", "/api/runs/%2e%2e%2f%2e%2e/archive"),

@@ -20,7 +20,7 @@ class Pool:
     """
 
     def __init__(self, keep: int, make: Callable[[Task], Player] | None = None) -> None:
-        self._keep = keep
+        self.keep = keep
         self._make = make or (lambda task: task.problem.make_player(task))
         self._lock = threading.Lock()
         self._idle: list[tuple[Task, Player]] = []  # least recently used first
@@ -29,7 +29,7 @@ class Pool:
 
     def fill(self, task: Task, start: Callable[..., Iterable[None]] = map) -> None:
         """Make as many players of this task as are kept, through ``map`` or a function like it."""
-        for _ in start(lambda _: self._give_back(task, self._make(task)), range(self._keep)):
+        for _ in start(lambda _: self._give_back(task, self._make(task)), range(self.keep)):
             pass
 
     def play(self, task: Task, job: Job) -> float:
@@ -58,7 +58,7 @@ class Pool:
         with self._lock:
             self._playing = [(one, job) for one, job in self._playing if one is not player]
             self._idle.append((task, player))
-            excess = len(self._idle) if self._closed else max(len(self._idle) - self._keep, 0)
+            excess = len(self._idle) if self._closed else max(len(self._idle) - self.keep, 0)
             dropped, self._idle = self._idle[:excess], self._idle[excess:]
         for _, one in dropped:
             one.close()

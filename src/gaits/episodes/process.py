@@ -59,6 +59,8 @@ class ProcessPlayer(Player):
 
     def _play(self, one: Job) -> Episode:
         for attempt in range(1, ATTEMPTS + 1):
+            if self.stopped:
+                raise EpisodeFailed(one.blame(0, "It was stopped."))
             began = time.monotonic()
             try:
                 self.pipe.send(one)
@@ -67,9 +69,7 @@ class ProcessPlayer(Player):
                 late = time.monotonic() - began >= self.deadline
                 death = f"no answer for {self.deadline:g} seconds" if late else self._how_it_died()
                 self.close()
-                if self.stopped:
-                    raise EpisodeFailed(one.blame(0, "It was stopped.")) from None
-                if attempt < ATTEMPTS:
+                if attempt < ATTEMPTS and not self.stopped:
                     self._start()
         raise EpisodeFailed(one.blame(0, f"The process that played it failed {ATTEMPTS} times in a row ({death})."))
 

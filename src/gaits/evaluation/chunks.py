@@ -16,10 +16,10 @@ from gaits.versions import episode_versions
 
 SLICES = 4
 """A chunk is at most this part of what is left for a thread, so that the last ones are small and end together."""
-KEEP = 16
-"""Players that a worker keeps; a study has several tasks, and a worker can have several threads."""
+TASKS = 8
+"""Tasks whose players a worker keeps, one for each of its threads; a study has several."""
 
-_pool = Pool(KEEP)
+_pool = Pool(TASKS)
 
 
 class Outcomes(NamedTuple):
@@ -48,6 +48,7 @@ def play_chunk(task: bytes, job: Job, versions: dict[str, str]) -> Outcomes:
     try:
         known = load_task(task)
         check_versions(versions, episode_versions(known))
+        _pool.keep = TASKS * count_threads()
         seconds = _pool.play(known, job)
     except EpisodeFailed:
         raise
@@ -63,7 +64,17 @@ def play_chunk(task: bytes, job: Job, versions: dict[str, str]) -> Outcomes:
     return Outcomes(job.objective, job.measures, job.length, job.end, steps, seconds)
 
 
-@functools.lru_cache(maxsize=8)
+def count_threads() -> int:
+    """Of the worker that this runs on."""
+    from distributed import get_worker
+
+    try:
+        return get_worker().state.nthreads
+    except ValueError:  # on none
+        return 1
+
+
+@functools.lru_cache(maxsize=TASKS)
 def load_task(task: bytes) -> Task:
     return pickle.loads(task)  # bytes of our own client, not of a file
 
