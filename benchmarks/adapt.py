@@ -44,7 +44,7 @@ def main(
     exhaustive: Annotated[bool, tyro.conf.arg(help="Also try every elite; much slower.")] = False,
 ) -> None:
     loaded = gaits.load_run(run)
-    damages = [gaits.Damage(((joint, strength),)) for joint in loaded.task.body.joints for strength in strengths]
+    damages = [gaits.Damage(((joint, strength),)) for joint in loaded.task.robot.joints for strength in strengths]
     names = [name for name in NAMES if exhaustive or name != "exhaustive"]
     rows: list[tuple[str, ...]] = [("damage", "champion, sound", *(TITLES[name] for name in names), "its trials")]
     everything: list[Adaptation] = []

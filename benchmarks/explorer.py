@@ -21,10 +21,10 @@ import uvicorn
 from playwright.sync_api import Page, sync_playwright
 
 import gaits
+from gaits.explorer.app import make_app
+from gaits.explorer.launch import find_records, listen
 from gaits.explorer.packing import unpack
 from gaits.explorer.records import Record
-from gaits.explorer.serve import find_records, listen
-from gaits.explorer.server import make_app
 
 ELITES, SEEDS = 10, (None, 1, 2)
 

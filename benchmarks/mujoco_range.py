@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gaits.physics.mujoco import MujocoPlayer
-from gaits.physics.world import Setup
-from gaits.tasks import TASKS, Task
+from gaits.evaluation import LocalEvaluator
+from gaits.tasks import Task
+from gaits.tasks.mujoco import MUJOCO
 
 KINDS = ("Xavier", "Xavier x 3", "Xavier + N(0, 0.5)")
 
@@ -30,20 +30,15 @@ def solutions(task: Task, kind: str, n: int) -> Iterator[np.ndarray]:
 
 
 def returns(task: Task, kind: str, n: int) -> np.ndarray:
-    player = MujocoPlayer(task)
-    zeros, no_noise = np.zeros(task.obs_dim, np.float32), np.zeros((0, task.action_dim), np.float32)
-    episodes = (
-        player.play(Setup(solution, seed, zeros, zeros + 1, no_noise, record=False))
-        for seed, solution in enumerate(solutions(task, kind, n))
-    )
-    return np.array([episode.objective for episode in episodes])
+    with LocalEvaluator(task) as evaluator:
+        return evaluator.evaluate(list(solutions(task, kind, n)), range(n)).objective
 
 
 if __name__ == "__main__":
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     print(f"{'task':<16}{'policies':<20}{'episodes':>10}{'lowest':>10}{'median':>10}{'highest':>10}")
-    for task in TASKS.values():
-        for kind in KINDS if task.mujoco else ():
+    for task in MUJOCO:
+        for kind in KINDS:
             objective = returns(task, kind, n)
             row = (objective.min(), np.median(objective), objective.max())
             print(f"{task.name:<16}{kind:<20}{n:>10}{row[0]:>10.1f}{row[1]:>10.1f}{row[2]:>10.1f}", flush=True)

@@ -24,9 +24,9 @@ import gymnasium
 import numpy as np
 
 from gaits.console import say
+from gaits.episodes import Episode, Setup
 from gaits.physics import mujoco_kernel as kernel
 from gaits.physics.mujoco import MujocoPlayer, draw_start
-from gaits.physics.world import Episode, Setup
 from gaits.policies import MLP
 from gaits.tasks import Task, make_task
 
@@ -54,7 +54,7 @@ def replay(body, state, qpos, qvel, actions):
 
 def play(player: MujocoPlayer, solution: np.ndarray, seed: int, record: bool = False) -> Episode:
     zeros, no_noise = np.zeros(player.task.obs_dim, np.float32), np.zeros((0, player.task.action_dim), np.float32)
-    return player.play(Setup(solution, seed, zeros, zeros + 1, no_noise, record))
+    return player.rollout(Setup(solution, seed, zeros, zeros + 1, no_noise, record))
 
 
 def gaits_episode(player: MujocoPlayer, episode: Recorded) -> None:
@@ -62,16 +62,14 @@ def gaits_episode(player: MujocoPlayer, episode: Recorded) -> None:
 
 
 def bare_episode(player: MujocoPlayer, episode: Recorded) -> None:
-    assert player.task.mujoco
-    start = draw_start(player.task.mujoco, player.model, episode.seed)
+    start = draw_start(player.robot, player.model, episode.seed)
     replay(player.body, player.state, *start, episode.actions)
 
 
 def python_episode(player: MujocoPlayer, episode: Recorded) -> None:
-    assert player.task.mujoco
-    mujoco, model, data, frame_skip = player.mujoco, player.model, player.data, player.task.mujoco.frame_skip
+    mujoco, model, data, frame_skip = player.mujoco, player.model, player.data, player.robot.frame_skip
     mujoco.mj_resetData(model, data)
-    data.qpos[:], data.qvel[:] = draw_start(player.task.mujoco, model, episode.seed)
+    data.qpos[:], data.qvel[:] = draw_start(player.robot, model, episode.seed)
     mujoco.mj_forward(model, data)
     for action in episode.actions:
         data.ctrl[:] = action
@@ -94,7 +92,8 @@ def record(task: Task, player: MujocoPlayer) -> list[Recorded]:
     lengths = np.array([play(player, solution, seed).length for seed, solution in enumerate(candidates)])
     best = rng.permutation(np.argsort(-lengths, kind="stable")[: len(candidates) // 10])
     chosen = best[: max(4, int(np.searchsorted(np.cumsum(lengths[best]), STEPS)))]
-    return [Recorded(candidates[i], int(i), play(player, candidates[i], int(i), record=True).actions) for i in chosen]
+    played = [play(player, candidates[i], int(i), record=True).steps for i in chosen]
+    return [Recorded(candidates[i], int(i), steps.actions) for i, steps in zip(chosen, played, strict=True) if steps]
 
 
 def run(threads: ThreadPoolExecutor, work: Callable[[Any, Recorded], None], places: list[Any], episodes: Any) -> None:
@@ -110,7 +109,8 @@ def run(threads: ThreadPoolExecutor, work: Callable[[Any, Recorded], None], plac
 
 def measure(task: Task, rounds: int) -> dict[str, list[tuple[float, float]]]:
     """Steps per second of each side, per round: of processor time, and of real time."""
-    players = [MujocoPlayer(task), MujocoPlayer(task)]
+    robot: Any = task.problem
+    players = [MujocoPlayer(task, robot), MujocoPlayer(task, robot)]
     env = gymnasium.make(task.env_id)
     episodes = record(task, players[0])
     work: dict[str, tuple[Any, list[Any]]] = {

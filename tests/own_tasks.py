@@ -83,6 +83,14 @@ class AtTheEnd(Point):
         return *step, info if self.steps == 30 else {}
 
 
+class Hangs(Point):
+    """The same, until the first step."""
+
+    def step(self, action):
+        Path(self.flag).touch()
+        time.sleep(3600)
+
+
 class Undeclared(Point):
     observation_space = spaces.Box(-1, 1, (3,), np.float32)
 

@@ -718,7 +718,7 @@ def test_a_study_may_grow_but_not_be_replaced(finished, tmp_path):
 
 def test_going_on_names_tasks_of_ones_own(tmp_path, monkeypatch):
     task = own_tasks.point()
-    task = dataclasses.replace(task, env=dataclasses.replace(task.env, source="own_tasks:point"))
+    task = dataclasses.replace(task, problem=task.problem.named("own_tasks:point"))
     monkeypatch.setitem(gaits.TASKS, "point", task)
     study = make(tasks=["point"], task={})
     assert study.command(tmp_path) == f"gaits study {tmp_path} --task own_tasks:point"

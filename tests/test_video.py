@@ -12,6 +12,7 @@ from gaits import video
 from gaits.adaptation.damage import parse_damage
 from gaits.archives.cells import name_cell
 from gaits.physics import kernel, make_simulator
+from gaits.physics.world import start_angles
 
 imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg")
 
@@ -49,22 +50,30 @@ def test_the_best_in_real_time(run, tmp_path):
 def test_it_is_the_episode_that_an_evaluator_plays(run, backend):
     data = run.archive.data()
     hurt = parse_damage(["leg_joint=0.5"]).apply(run.task)
-    played = video.play(hurt, data, [0, 1], ["a", "b"], seed=7)
+    played = video.play(hurt, data, [0, 1], ["a", "b"], [7, 7])
     with gaits.LocalEvaluator(hurt, workers=1) as evaluator:
         results = evaluator.evaluate(
             data["solution"][:2], [7, 7], obs_mean=data["obs_mean"][:2], obs_std=data["obs_std"][:2], transitions=True
         )
     np.testing.assert_array_equal([p.episode.objective for p in played], results.objective)
-    np.testing.assert_array_equal(np.concatenate([p.episode.obs[1:] for p in played]), results.transitions.next_obs)
+    steps, positions = results.transitions, played[0].episode.trace.positions
     simulator = make_simulator(hurt)
-    first = played[0]
-    simulator.reset(video.start_angles(7, 3))
-    for action in first.episode.actions:
+    simulator.reset(start_angles(7, 3))
+    for action in steps.action[steps.solution == 0]:
         simulator.step(action)
-    np.testing.assert_array_equal(simulator.state.obs, first.episode.obs[-1])
-    np.testing.assert_array_equal(simulator.pose()[0], first.poses[-1][0])
-    assert len(first.poses) == first.episode.length + 1
+    np.testing.assert_array_equal(simulator.pose()[0], positions[-1, :7])
+    assert len(positions) == played[0].episode.length + 1
     simulator.close()
+
+
+def test_without_a_seed_it_is_the_recorded_episode(run, tmp_path, capsys):
+    """The best of a run is filmed as well as it was; a run older than seeds in archives says that it is not."""
+    made = video.make_video(run, out=tmp_path / "x.mp4", size=(64, 64), seconds=0.1)
+    assert made.played[0].episode.objective == run.archive.data("objective").max()
+    old = {name: values for name, values in run.archive.data().items() if name != "seed"}
+    np.testing.assert_array_equal(video.find_seeds(old, [0, 1], None), [42, 42])
+    assert "older than the seeds in archives: filming seed 42" in capsys.readouterr().err
+    np.testing.assert_array_equal(video.find_seeds(old, [0, 1], 7), [7, 7])
 
 
 def test_several_side_by_side(run, tmp_path):
@@ -84,7 +93,7 @@ def test_several_side_by_side(run, tmp_path):
 
 def test_captions(run):
     data = run.archive.data()
-    (played,) = video.play(run.task, data, [0], ["3"], seed=7)
+    (played,) = video.play(run.task, data, [0], ["3"], [7])
     running, ended = video.caption(run.task, played, 320, None)
     assert running.shape == ended.shape
     assert running.shape[1] == 320

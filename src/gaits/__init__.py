@@ -9,6 +9,7 @@ import gymnasium
 
 from gaits.policies import MLP
 from gaits.tasks import TASKS, Task, make_task, register_task
+from gaits.tasks.qdgym import QDGYM
 
 if TYPE_CHECKING:
     from gaits.adaptation.damage import Damage
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from gaits.algorithms import ALGORITHMS
     from gaits.analysis.compare import compare
     from gaits.analysis.robustness import evaluate_run
-    from gaits.evaluation import LocalEvaluator, Results, Transitions
+    from gaits.episodes import Batch
+    from gaits.evaluation import Compute, LocalEvaluator, Results, Transitions
     from gaits.evaluation.cluster import ClusterEvaluator
     from gaits.export import export_policy
     from gaits.runs import Run, load_archive, load_run
@@ -31,7 +33,9 @@ __all__ = [
     "ALGORITHMS",
     "MLP",
     "TASKS",
+    "Batch",
     "ClusterEvaluator",
+    "Compute",
     "Damage",
     "LocalEvaluator",
     "Results",
@@ -57,8 +61,10 @@ __all__ = [
 # Names whose modules bring Numba, pybullet, ribs or JAX along: imported when first used.
 _LAZY = {
     "ALGORITHMS": "gaits.algorithms",
+    "Batch": "gaits.episodes",
     "ClusterEvaluator": "gaits.evaluation.cluster",
     "Damage": "gaits.adaptation.damage",
+    "Compute": "gaits.evaluation",
     "LocalEvaluator": "gaits.evaluation",
     "Results": "gaits.evaluation",
     "Run": "gaits.runs",
@@ -88,9 +94,7 @@ def __dir__() -> list[str]:
     return sorted(set(globals()) | set(__all__))
 
 
-for _task in TASKS.values():
-    if _task.robot is None:
-        continue
+for _task in QDGYM:
     gymnasium.register(
         _task.env_id,
         entry_point="gaits.physics.envs:QDEnv",

@@ -97,7 +97,7 @@ def measure(task: Task, rounds: int, steps: int, threads: int) -> dict[str, list
     """Steps per second of each side, per round, on episodes of about ``steps`` steps in all."""
     one, many = LocalEvaluator(task, workers=1), LocalEvaluator(task, workers=threads)
     rng = np.random.default_rng(0)
-    candidates = np.stack([task.policy.init(rng) for _ in range(1000 if task.body.terminates else 100)])
+    candidates = np.stack([task.policy.init(rng) for _ in range(1000 if task.robot.terminates else 100)])
     lengths = many.evaluate(candidates, np.arange(len(candidates))).length
     best = np.argsort(-lengths, kind="stable")[: len(candidates) // 10]
     n = min(len(best), max(2 * threads, round(steps / lengths[best].mean())))

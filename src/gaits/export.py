@@ -15,10 +15,8 @@ import numpy as np
 
 from gaits.archives.cells import best_row, find_cell, name_cell
 from gaits.checks import lookup
-from gaits.physics.world import find_layout
 from gaits.runs import Run, load_run
 from gaits.runs.files import check_output, write_whole
-from gaits.tasks.task import Robot
 
 ONNX_OPSET, ONNX_IR = 17, 8
 """Old enough for runtimes of the last years; the newest that the onnx package writes is often too new for them."""
@@ -76,27 +74,13 @@ def take_out(run: Run, cell: str | None = None) -> Policy:
         "layers": len(layers),
         "activation": "tanh",
         "normalized": "obs_mean" in arrays,
-        **({} if task.robot is None else describe_body(task.robot)),
+        **task.problem.describe_policy(),
         "cell": name_cell(archive, int(elite["index"])),
         "measure_names": list(task.measure_names),
         "measures": elite["measures"].tolist(),
         "objective": float(elite["objective"]),
     }
     return Policy(arrays, about)
-
-
-def describe_body(robot: Robot) -> dict[str, Any]:
-    """What a policy's numbers stand for, in order."""
-    return {"observations": observation_names(robot), "actions": list(robot.joints), "torques": list(robot.torques)}
-
-
-def observation_names(robot: Robot) -> list[str]:
-    """What the numbers of an observation are, in order; each is clipped to [-5, 5]."""
-    sideways = "velocity sideways" if find_layout(robot).torso < 0 else "yaw rate"  # QDGym's slip, see kernel.read_bullet
-    body = ["height above the start", "sin of the angle to the goal", "cos of the angle to the goal"]
-    body += [f"0.3 * {speed}" for speed in ("velocity forward", sideways, "velocity up")] + ["roll", "pitch"]
-    joints = [f"{what} of {joint}" for joint in robot.joints for what in ("position", "0.1 * speed")]
-    return body + joints + [f"contact of {foot}" for foot in robot.feet]
 
 
 def _npz(policy: Policy) -> Callable[[IO[bytes]], object]:

@@ -48,16 +48,9 @@ class Search:
         done = None
         while done is None:
             batch = self.algorithm.ask()
-            seeds = episode_seeds(self.seed_key, count.episodes, len(batch.solutions))
+            seeds = episode_seeds(self.seed_key, count.episodes, len(batch))
             submitted = time.perf_counter()
-            pending = self.evaluator.submit(
-                batch.solutions,
-                seeds,
-                batch.transitions,
-                action_noise=batch.action_noise,
-                obs_mean=batch.obs_mean,
-                obs_std=batch.obs_std,
-            )
+            pending = self.evaluator.submit(batch, seeds)
             learning = time.perf_counter()
             with on_cores(self.learner_cores):
                 self.algorithm.learn()

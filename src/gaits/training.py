@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from gaits.algorithms import ALGORITHMS, Iteration
-from gaits.checks import whole_number
 from gaits.console import say, say_from_signal
-from gaits.evaluation import EpisodeFailed, make_evaluator
+from gaits.evaluation import Compute, EpisodeFailed, make_evaluator
+from gaits.evaluation.compute import make_compute, split
 from gaits.evaluation.schedulers import ClusterLost
 from gaits.gradients import Diverged
 from gaits.runs import Run, load_run
@@ -52,17 +52,13 @@ def train(
     *,
     evaluations: int = 1_000_000,
     seed: int = 1,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    deadline: float = 300.0,
-    learner_cores: int | None = None,
     out: str | Path | None = None,
     name: str | None = None,
     callback: Callback | None = None,
     watchers: tuple[Watcher, ...] = (),
     checkpoint_iterations: int = 100,
     checkpoint_minutes: float = 5.0,
-    **settings: Any,
+    **options: Any,
 ) -> Run:
     """Train a repertoire.
 
@@ -71,19 +67,16 @@ def train(
         algorithm: Name of an algorithm.
         evaluations: Stop after this many; an iteration that was begun is finished.
         seed: Same seed, same run, whatever the number of workers.
-        workers: Threads to play episodes on, processes for an environment in Python; default: one per core.
-        scheduler: Play episodes on a Dask cluster instead: a scheduler's address or file, ``local`` or ``slurm`` with
-            ``workers`` processes or jobs.
-        deadline: Seconds without an answer, after which a cluster's workers are given up.
-        learner_cores: Cores that critics train on while episodes run; default: all. Changes the speed only.
         out: Folder of the run; default: ``runs/TASK-ALGORITHM-seedSEED``.
         name: What it is compared as; default: the algorithm, with those settings in which runs differ.
         callback: Called after every iteration with its metrics and the archive; returns True to stop.
         watchers: Shown every iteration; closed at the end.
         checkpoint_iterations, checkpoint_minutes: A checkpoint is written when either has passed.
-        settings: Settings of the algorithm.
+        options: What to compute on, ``workers``, ``scheduler``, ``deadline`` and ``learner_cores`` (see ``Compute``), and
+            the settings of the algorithm.
     """
     with closing(watchers):
+        compute, settings = split(options)
         config = make_config(
             task,
             algorithm,
@@ -96,7 +89,7 @@ def train(
         )
         folder = Path(out) if out is not None else Path("runs", f"{config.task}-{algorithm}-seed{config.seed}")
         check_free(folder)
-        with make_search(config, workers, scheduler, deadline, learner_cores) as search, new_folder(folder):
+        with make_search(config, compute) as search, new_folder(folder):
             config.save(folder)
             return _run(search, RunDirectory(folder, config), callback, watchers)
 
@@ -105,21 +98,18 @@ def resume(
     folder: str | Path,
     *,
     evaluations: int | None = None,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    deadline: float = 300.0,
-    learner_cores: int | None = None,
     previous: bool = False,
     callback: Callback | None = None,
     watchers: tuple[Watcher, ...] = (),
+    **compute: Any,
 ) -> Run:
     """Continue a run from its newest checkpoint, exactly as if it had never stopped.
 
     Args:
         folder: The run.
         evaluations: A new total, to make a finished run longer.
-        workers, scheduler, deadline, learner_cores: As for ``train``; they may differ from the run's before.
         previous: Go back to the checkpoint before the newest.
+        compute: What to compute on, as for ``train``; it may differ from before.
     """
     with closing(watchers):
         run = load_run(folder)
@@ -127,7 +117,7 @@ def resume(
         for name, version in run_versions(run.task).items():
             if config.versions.get(name) != version:
                 say(f"{name} was {config.versions.get(name)} when the run began and is {version} now: results may differ.")
-        with make_search(config, workers, scheduler, deadline, learner_cores) as search, locked(run.folder):
+        with make_search(config, make_compute(compute)) as search, locked(run.folder):
             directory = RunDirectory(run.folder, config)
             directory.restore(search, previous)
             done = search.counters.evaluations
@@ -149,21 +139,13 @@ def closing(watchers: tuple[Watcher, ...]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def make_search(
-    config: Config,
-    workers: int | None,
-    scheduler: str | None = None,
-    deadline: float = 300.0,
-    learner_cores: int | None = None,
-) -> Iterator[Search]:
+def make_search(config: Config, compute: Compute) -> Iterator[Search]:
     """A search at its beginning, with everything it needs open."""
-    if learner_cores is not None:
-        whole_number("learner_cores", learner_cores, 1)
     task = config.make_task()
     seed = np.random.SeedSequence(config.seed, spawn_key=(0,))
     algorithm = ALGORITHMS[config.algorithm].make(task, config.make_settings(), seed)
-    with make_evaluator(task, workers, scheduler, deadline) as evaluator:
-        yield Search(algorithm, evaluator, seed_key(config.seed), learner_cores)
+    with make_evaluator(task, compute) as evaluator:
+        yield Search(algorithm, evaluator, seed_key(config.seed), compute.learner_cores)
 
 
 def _run(search: Search, directory: RunDirectory, callback: Callback | None, watchers: tuple[Watcher, ...]) -> Run:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
+import importlib.util
 import platform
 
-from gaits.tasks.mujoco import NEEDS_MUJOCO
 from gaits.tasks.task import Task
 
 EPISODES = ("gaits", "numpy", "numba", "gymnasium")
@@ -17,13 +17,20 @@ _version = functools.cache(importlib.metadata.version)
 
 def episode_versions(task: Task) -> dict[str, str]:
     """Versions of what decides an episode of the task."""
-    engine = ("pybullet-arm64",) if task.robot else ("mujoco",) if task.mujoco else ()
-    try:
-        return {name: _version(name) for name in (*EPISODES, *engine)}
-    except importlib.metadata.PackageNotFoundError:
-        if task.mujoco is None:
-            raise
-        raise ValueError(NEEDS_MUJOCO.format(task.name)) from None
+    versions = {name: _version(name) for name in EPISODES}
+    for module in task.problem.modules:
+        if importlib.util.find_spec(module) is None:
+            raise ValueError(f"{task.name} needs {task.problem.remedy}")
+        versions |= module_versions(module)
+    return versions
+
+
+@functools.cache
+def module_versions(module: str) -> dict[str, str]:
+    """Version of the distribution that a module comes from, whatever it is called: there are forks of pybullet."""
+    names = sorted(set(importlib.metadata.packages_distributions().get(module, ())))
+    names = [module] if module in names else names  # others may add to its folder
+    return {name: _version(name) for name in names} or {module: "unknown"}
 
 
 def run_versions(task: Task) -> dict[str, str]:

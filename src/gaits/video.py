@@ -14,22 +14,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from PIL import Image, ImageDraw, ImageFont
 
 from gaits.adaptation.damage import Damage
+from gaits.archives import NO_SEED
 from gaits.archives.cells import best_row, find_cell, name_cell
 from gaits.checks import whole_number
-from gaits.evaluation.job import make_job
-from gaits.evaluation.player import RobotPlayer
+from gaits.console import say
+from gaits.episodes import TRUNCATED, Batch, Episode, Pool, check_seed, make_job
 from gaits.physics import kernel
 from gaits.physics.camera import Camera
-from gaits.physics.world import Episode, check_seed, start_angles
 from gaits.runs import Run, load_run
 from gaits.runs.files import check_output
 from gaits.tasks.task import Task
 
 SIZE, TILE_SIZE = (480, 360), (320, 240)
 """Default (width, height) of a single policy's picture, and of each of several."""
+DEFAULT_SEED = 42
+"""Of elites whose own is not known."""
 FONT_SIZE, MARGIN = 13, 6
 INK, PAPER, ENDED = (30, 30, 30), (255, 255, 255), (150, 150, 150)
 
@@ -40,11 +43,10 @@ class Played:
 
     cell: str
     episode: Episode
-    poses: list[tuple[np.ndarray, np.ndarray]]
 
     @property
     def fell(self) -> bool:
-        return self.episode.end != kernel.TRUNCATED
+        return self.episode.end != TRUNCATED
 
     @property
     def seconds(self) -> float:
@@ -66,26 +68,28 @@ def make_video(
     *,
     best: bool = False,
     out: str | Path | None = None,
-    seed: int = 42,
+    seed: int | None = None,
     fps: int = 30,
     size: tuple[int, int] | None = None,
     seconds: float | None = None,
     damage: Damage | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Video:
-    """Film policies of a run's archive, in real time: the episode that an evaluation with this seed plays.
+    """Film policies of a run's archive, in real time.
 
     Args:
         cells: Such as "3,12", or plain cell indices; one or several. None: the best policy.
         best: The best policy too, before the others.
         out: An .mp4 file; default: in the run's folder.
+        seed: Of the episode that all of them play; default: each the episode that the archive recorded.
         size: (width, height) of each policy's picture, even numbers.
         seconds: Stop after so much time; default: when the last episode ends.
         progress: Called with (frames done, frames in all).
     """
     run = run if isinstance(run, Run) else load_run(run)
     cells = [cells] if isinstance(cells, str) else cells
-    check_seed(seed)
+    if seed is not None:
+        check_seed(seed)
     whole_number("fps", fps, 1)
     size = size or (SIZE if len(cells) + best <= 1 else TILE_SIZE)
     if len(size) != 2 or any(n % 2 or not 64 <= n <= 4096 for n in size):
@@ -104,13 +108,13 @@ def make_video(
 
     data = archive.data()
     names = [name_cell(archive, int(data["index"][row])) for row in rows]
-    played = play(task, data, rows, names, seed)
+    played = play(task, data, rows, names, find_seeds(data, rows, seed))
     steps = max(p.episode.length for p in played)
     if seconds is not None:
         steps = min(steps, round(seconds / kernel.SECONDS_PER_STEP))
     n_frames = max(round(steps * kernel.SECONDS_PER_STEP * fps), 1)
     captions = [caption(task, p, size[0], damage) for p in played]
-    camera = Camera(task.body, *size)
+    camera = Camera(task.robot, *size)
     try:
         encode(ffmpeg, path, fps, draw(camera, played, captions, fps, n_frames, progress))
     finally:
@@ -124,25 +128,25 @@ def default_name(cells: Sequence[str], best: bool) -> str:
     return "cells" if best or len(cells) > 1 else "cell-" + cells[0].replace(",", "-").replace(" ", "")
 
 
-def play(task: Task, data: dict[str, np.ndarray], rows: list[int], names: list[str], seed: int) -> list[Played]:
-    """The episodes that an evaluator plays for these rows and this seed."""
+def find_seeds(data: dict[str, np.ndarray], rows: list[int], seed: int | None) -> np.ndarray:
+    """The seed that is asked for, or those of the episodes that the archive recorded."""
+    if seed is None and "seed" in data and (data["seed"][rows] != NO_SEED).all():
+        return data["seed"][rows]
+    if seed is None:
+        say(f"this run is older than the seeds in archives: filming seed {DEFAULT_SEED}, not what was recorded.")
+    return np.full(len(rows), DEFAULT_SEED if seed is None else seed)
+
+
+def play(task: Task, data: dict[str, np.ndarray], rows: list[int], names: list[str], seeds: ArrayLike) -> list[Played]:
+    """The episodes that an evaluator plays for these rows and seeds."""
     statistics: dict[str, Any] = {name: data[name][rows] for name in ("obs_mean", "obs_std") if name in data}
-    job = make_job(task, data["solution"][rows], np.full(len(rows), seed), transitions=True, **statistics)
-    player = RobotPlayer(task)
-    simulator, played = player.simulator, []
+    job = make_job(task, Batch(data["solution"][rows], **statistics), seeds, trace=True)
+    pool = Pool(1)
     try:
-        for i, name in enumerate(names):
-            episode = job.play(i, player, task)
-            # The same actions from the same start give the same states, so the poses are those of the episode.
-            simulator.reset(start_angles(seed, task.action_dim))
-            poses = [simulator.pose()]
-            for action in episode.actions:
-                simulator.step(action)
-                poses.append(simulator.pose())
-            played.append(Played(name, episode, poses))
+        pool.play(task, job)
     finally:
-        player.close()
-    return played
+        pool.close()
+    return [Played(name, job.episode(i)) for i, name in enumerate(names)]
 
 
 def draw(
@@ -162,7 +166,8 @@ def draw(
             now = min(step, p.episode.length)
             if now != shown[i]:
                 strip = ended if now == p.episode.length else running
-                pictures[i] = np.concatenate([camera.picture(*p.poses[now]), strip])
+                assert p.episode.trace is not None
+                pictures[i] = np.concatenate([camera.picture_at(p.episode.trace.positions[now]), strip])
                 shown[i] = now
         yield tile(pictures)
         if progress is not None:

@@ -6,6 +6,7 @@ from conftest import ROBOTS, random_solutions, same
 
 import gaits
 from gaits.adaptation.damage import Damage, parse_damage
+from gaits.physics import world
 
 
 def play(task, **options):
@@ -87,3 +88,14 @@ def test_mistakes(joints, friction, message):
 def test_a_function_has_no_robot_to_damage():
     with pytest.raises(ValueError, match="lp_sphere is a function, not a robot"):
         parse_damage(["bfoot=0"]).apply(gaits.make_task("lp_sphere"))
+
+
+def test_damages_share_what_is_read_from_the_model():
+    """Every position of a slider is another robot; what is kept must not grow with them."""
+    task = gaits.make_task("qd_hopper", max_steps=2)
+    known = world.read_model.cache_info().currsize
+    for strength in np.linspace(0, 0.9, 10):
+        world.find_layout(Damage({"foot_joint": strength}, {"foot": 1 - strength}).apply(task).robot)
+    assert world.read_model.cache_info().currsize <= known + 1
+    caches = [value for value in vars(world).values() if hasattr(value, "cache_info")]
+    assert caches == [world.read_model]

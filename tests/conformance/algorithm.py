@@ -20,7 +20,10 @@ def made_up(objective, measures, failed=None) -> Results:
     """Results nobody computed, for driving an algorithm by hand."""
     n = len(objective)
     failed = np.zeros(n, bool) if failed is None else failed
-    return Results(np.asarray(objective, float), np.asarray(measures, float), np.ones(n, int), failed, np.zeros((n, 1)))
+    seeds = np.arange(n)[:, None]
+    return Results(
+        np.asarray(objective, float), np.asarray(measures, float), np.ones(n, int), failed, np.zeros((n, 1)), seeds
+    )
 
 
 def contents(archive):

@@ -57,6 +57,15 @@ class EvaluatorSuite:
         assert (steps.terminated | steps.truncated).sum() == 5
         assert not (steps.terminated & steps.truncated).any()
 
+    def test_a_batch_is_submitted_and_evaluated_alike(self, task):
+        solutions, options = random_solutions(task, 3), {"transitions": [True, False, True], "action_noise": 0.1}
+        with self.make(task, 2) as evaluator:
+            pending = evaluator.submit(gaits.Batch(solutions, **options), [5, 6, 2**63 - 1])
+            results = evaluator.evaluate(solutions, [5, 6, 2**63 - 1], **options)
+            assert same(pending.result(), results)
+        np.testing.assert_array_equal(results.seeds, [[5], [6], [2**63 - 1]])
+        np.testing.assert_array_equal(results.seed, [5, 6, 2**63 - 1])
+
     def test_several_episodes(self, task):
         solutions = random_solutions(task, 3)
         seeds = np.arange(12).reshape(3, 4)
@@ -67,6 +76,8 @@ class EvaluatorSuite:
         np.testing.assert_allclose(results.objective, np.mean([r.objective for r in single], axis=0), rtol=1e-14)
         np.testing.assert_allclose(results.measures, np.mean([r.measures for r in single], axis=0), rtol=1e-14)
         np.testing.assert_array_equal(results.length, np.sum([r.length for r in single], axis=0))
+        np.testing.assert_array_equal(results.seeds, seeds)
+        np.testing.assert_array_equal(results.seed, seeds[:, 0])
 
     def test_action_noise(self, task):
         solution = random_solutions(task, 1)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pickle
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import own_tasks
@@ -20,8 +22,9 @@ from conftest import assert_same_archive, random_solutions, same
 
 import gaits
 from gaits.cli import main
+from gaits.episodes import Batch, Pool, make_job
 from gaits.evaluation import EpisodeFailed, cluster, schedulers
-from gaits.evaluation.chunks import cut, pack, unpack
+from gaits.evaluation.chunks import cut, play_chunk, take_outcomes
 from gaits.evaluation.cluster import ClusterEvaluator
 from gaits.evaluation.schedulers import ClusterLost, find_address, open_cluster
 
@@ -141,7 +144,7 @@ def test_a_worker_that_is_only_slow_is_left_alone(address, capsys):
         assert evaluator.seconds > 0
         evaluator.seconds = 1.5
         assert evaluator.largest == 2
-        sizes = [chunk.stop - chunk.start for chunk in evaluator.submit(solutions, range(60)).out.values()]
+        sizes = [chunk.stop - chunk.start for chunk in evaluator.submit(Batch(solutions), range(60)).out.values()]
         assert max(sizes) == 2
     assert "restarting" not in capsys.readouterr().err
 
@@ -274,14 +277,36 @@ def test_chunks_cover_a_batch_and_get_smaller(n, threads):
     assert all(size <= max(1, min(20, n // (4 * threads))) for size in sizes)
 
 
-def test_packing():
+@pytest.mark.parametrize("episodes", [1, 3])
+@pytest.mark.parametrize("bounds", [[(0, 6)], [(0, 1), (1, 4), (4, 6)]])
+def test_a_job_played_in_parts_is_the_job(bounds, episodes):
     task = own_tasks.point()
-    with gaits.LocalEvaluator(task, 1) as evaluator:
-        pending = evaluator.submit(random_solutions(task, 4), range(4), transitions=[True, False, False, True])
-        pending.result()
-    for before, after in zip(pending._episodes, unpack(pack(pending._episodes)), strict=True):
-        for a, b in zip(before, after, strict=True):
+    keep = [True, False, False, True, True, False]
+    make = partial(
+        make_job, task, Batch(random_solutions(task, 6), transitions=keep), np.arange(6 * episodes).reshape(6, -1)
+    )
+    whole, cut_up = make(), make()
+    Pool(1).play(task, whole)
+    for start, stop in bounds:
+        take_outcomes(cut_up, start, play_chunk(pickle.dumps(task), cut_up.part(start, stop), {}))
+    assert whole.complete
+    for name in ("objective", "measures", "length", "end"):
+        np.testing.assert_array_equal(getattr(cut_up, name), getattr(whole, name))
+    assert cut_up.steps.keys() == whole.steps.keys() == set(whole.recorded.tolist())
+    for i, steps in whole.steps.items():
+        for a, b in zip(steps, cut_up.steps[i], strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+def test_one_hiccup_does_not_make_chunks_small_for_ever(address):
+    with ClusterEvaluator(own_tasks.point(), address, deadline=60.0) as evaluator:
+        evaluator.note_seconds(30.0)
+        assert evaluator.largest == 1
+        for _ in range(20):
+            evaluator.note_seconds(0.01)
+        assert evaluator.largest == 300
+        evaluator.note_seconds(0.1)  # a slower batch counts at once
+        assert evaluator.largest == 30
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -17,10 +23,7 @@ import gaits
 from gaits.algorithms import ALGORITHMS
 from gaits.checks import make_settings
 from gaits.cli import main
-from gaits.evaluation import EpisodeFailed
-from gaits.evaluation.environment import EnvironmentPlayer
-from gaits.physics import kernel
-from gaits.physics.world import Setup
+from gaits.episodes import NON_FINITE, Batch, EpisodeFailed, Setup
 from gaits.search import Search
 from gaits.tasks.environment import Actions
 
@@ -58,8 +61,7 @@ class TestInProcesses(EvaluatorSuite):
 
     def test_closed(self, task):
         evaluator = gaits.LocalEvaluator(task, 1)
-        (player,) = [evaluator._players.get()]
-        evaluator._players.put(player)
+        ((_, player),) = evaluator._pool._idle
         evaluator.close()
         assert not player.process.is_alive()
         with pytest.raises(RuntimeError, match="closed"):
@@ -75,8 +77,8 @@ class TestInProcesses(EvaluatorSuite):
 
 
 def play(task, seed=0):
-    player = EnvironmentPlayer(task)
-    return player.play(
+    player = task.problem.make_player(task)
+    return player.rollout(
         Setup(
             random_solutions(task, 1)[0],
             seed,
@@ -90,22 +92,22 @@ def play(task, seed=0):
 
 def test_measures_are_the_last_info_or_a_function_of_the_trajectory():
     last, mean = play(own_tasks.point()), play(own_tasks.point(own_tasks.mean_place))
-    np.testing.assert_array_equal(last.obs, mean.obs)
-    np.testing.assert_allclose(last.measures, last.obs[-1, :2], rtol=1e-6)
-    np.testing.assert_allclose(mean.measures, last.obs[1:, :2].mean(axis=0), rtol=1e-6)
-    assert last.objective == pytest.approx(last.rewards.sum())
+    np.testing.assert_array_equal(last.steps.obs, mean.steps.obs)
+    np.testing.assert_allclose(last.measures, last.steps.obs[-1, :2], rtol=1e-6)
+    np.testing.assert_allclose(mean.measures, last.steps.obs[1:, :2].mean(axis=0), rtol=1e-6)
+    assert last.objective == pytest.approx(last.steps.rewards.sum())
 
 
 def test_an_environment_may_reuse_its_arrays():
     one, other = (play(own_tasks.point(own_tasks.mean_place, env=env)) for env in (own_tasks.Point, own_tasks.Reusing))
-    np.testing.assert_array_equal(one.obs, other.obs)
+    np.testing.assert_array_equal(one.steps.obs, other.steps.obs)
     np.testing.assert_array_equal(one.measures, other.measures)
 
 
 def test_measures_are_not_asked_of_an_episode_that_met_nan():
     task = own_tasks.point(env=own_tasks.AtTheEnd, trouble="reward")
-    assert play(task, seed=2).end != kernel.NON_FINITE
-    assert play(task, seed=3).end == kernel.NON_FINITE
+    assert play(task, seed=2).end != NON_FINITE
+    assert play(task, seed=3).end == NON_FINITE
 
 
 def test_an_observation_of_another_size_than_its_space():
@@ -201,6 +203,46 @@ def test_a_process_that_dies_or_hangs_once_costs_nothing(tmp_path):
     assert (tmp_path / "died").exists()
     assert (tmp_path / "hung").exists()
     assert not died.failed.any()
+
+
+@pytest.mark.timeout(60)
+def test_closing_does_not_wait_for_an_environment_that_hangs(tmp_path):
+    """As after a second Ctrl-C: its process is killed, though the deadline is far away."""
+    task = own_tasks.point(trouble="hang once", flag=str(tmp_path / "hung"), deadline=600.0)
+    evaluator = gaits.LocalEvaluator(task, 1)
+    pending = evaluator.submit(Batch(random_solutions(task, 5)), range(5))
+    while not (tmp_path / "hung").exists():
+        time.sleep(0.01)
+    evaluator.close()
+    with pytest.raises(RuntimeError, match="closed while"):
+        pending.result()
+
+
+@pytest.mark.timeout(120)
+def test_a_second_ctrl_c_does_not_wait_for_an_environment_that_hangs(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(HANGS)
+    path = os.pathsep.join([str(Path(own_tasks.__file__).parent), *sys.path])
+    with subprocess.Popen([sys.executable, script], cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}) as process:
+        try:
+            while not (tmp_path / "hung").exists():
+                assert process.poll() is None
+                time.sleep(0.05)
+            for _ in range(2):
+                process.send_signal(signal.SIGINT)
+                time.sleep(0.5)
+            assert process.wait() != 0
+        finally:
+            process.kill()
+
+
+HANGS = """
+import gaits
+import own_tasks
+
+if __name__ == "__main__":
+    gaits.train(own_tasks.point(env=own_tasks.Hangs, flag="hung"), "map_elites", workers=1, out="run")
+"""
 
 
 def test_a_reward_that_is_not_finite_is_flagged():
@@ -338,7 +380,7 @@ def test_gymnasium_environments_of_all_kinds_can_be_played():
         task = gaits.Task.from_env(name, measures=first_and_last, grid=(4,), objective_range=(0, 1), max_steps=20)
         episode = play(task)
         assert 0 < episode.length <= 20
-        assert episode.obs.shape == (episode.length + 1, spaces.flatdim(gymnasium.make(name).observation_space))
+        assert episode.steps.obs.shape == (episode.length + 1, spaces.flatdim(gymnasium.make(name).observation_space))
 
 
 def first_and_last(trajectory):

@@ -11,6 +11,7 @@ from conformance.evaluator import EvaluatorSuite
 from conftest import ROBOTS, random_solutions, same
 
 import gaits
+from gaits.episodes import Batch
 
 
 class TestLocalEvaluator(EvaluatorSuite):
@@ -48,7 +49,10 @@ def test_two_batches_at_once():
     task = gaits.make_task("qd_hopper", max_steps=60)
     solutions = random_solutions(task, 8)
     with gaits.LocalEvaluator(task, workers=2) as evaluator:
-        first, second = evaluator.submit(solutions, range(8)), evaluator.submit(solutions[::-1], range(8)[::-1])
+        first, second = (
+            evaluator.submit(Batch(solutions), range(8)),
+            evaluator.submit(Batch(solutions[::-1]), range(8)[::-1]),
+        )
         a, b = first.result(), second.result()
     np.testing.assert_array_equal(a.objective, b.objective[::-1])
 
@@ -56,7 +60,7 @@ def test_two_batches_at_once():
 def test_closing_stops_a_batch():
     task = gaits.make_task("qd_half_cheetah")
     evaluator = gaits.LocalEvaluator(task, workers=1)
-    pending = evaluator.submit(random_solutions(task, 50), range(50))
+    pending = evaluator.submit(Batch(random_solutions(task, 50)), range(50))
     evaluator.close()
     with pytest.raises(RuntimeError, match="closed while"):
         pending.result()
@@ -66,6 +70,7 @@ def test_closing_stops_a_batch():
 LEAK_CHECK = """
 import gc, re, threading
 import gaits
+from gaits.episodes import Batch
 
 def megabytes():
     gc.collect()

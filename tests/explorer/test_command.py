@@ -16,7 +16,7 @@ from explorer.small_runs import make_small_runs
 
 from gaits import cli
 from gaits.archives.cells import name_cell
-from gaits.explorer import serve
+from gaits.explorer import launch
 from gaits.explorer.export import export, spread_out
 from gaits.explorer.records import make_records
 from gaits.runs import load_run
@@ -74,7 +74,7 @@ def test_without_the_extra_it_is_named(runs, capsys, monkeypatch):
 
 
 def test_a_folder_that_is_no_run_is_left_out(runs, tmp_path, capsys):
-    records = serve.find_records([runs / "hopper", tmp_path])
+    records = launch.find_records([runs / "hopper", tmp_path])
     assert [record.name for record in records] == ["hopper"]
     assert "left out" in capsys.readouterr().err
 
@@ -112,15 +112,15 @@ def test_a_browser_is_opened_only_where_there_is_a_screen(monkeypatch):
     monkeypatch.setattr(webbrowser, "get", lambda: "a text browser")
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    assert not serve.has_browser()
+    assert not launch.has_browser()
     monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
-    assert serve.has_browser()
+    assert launch.has_browser()
 
     def none():
         raise webbrowser.Error("could not locate runnable browser")
 
     monkeypatch.setattr(webbrowser, "get", none)
-    assert not serve.has_browser()
+    assert not launch.has_browser()
 
 
 def test_the_cells_of_a_file_are_good_and_far_apart():

@@ -15,10 +15,10 @@ from explorer.small_runs import make_centroid_run, make_small_runs
 from playwright.sync_api import sync_playwright
 
 import gaits
+from gaits.explorer.app import make_app
 from gaits.explorer.export import export
+from gaits.explorer.launch import listen
 from gaits.explorer.records import make_records
-from gaits.explorer.serve import listen
-from gaits.explorer.server import make_app
 from gaits.runs import load_run
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")

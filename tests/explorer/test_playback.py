@@ -7,9 +7,17 @@ import pytest
 from conftest import ROBOTS, random_solutions
 
 import gaits
-from gaits.physics import capi, make_simulator, world
-from gaits.physics.playback import play
+from gaits.episodes import Batch, Pool, make_job
+from gaits.physics import capi, world
 from gaits.physics.skeleton import make_skeleton, rotate
+
+
+def play(task, solution, seed, **options):
+    job = make_job(task, Batch([solution], transitions=True, **options), [seed], trace=True)
+    pool = Pool(1)
+    pool.play(task, job)
+    pool.close()
+    return job.episode(0)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -19,18 +27,16 @@ def test_it_is_the_episode_that_is_evaluated(name, normalized):
     task = gaits.make_task(name, max_steps=120)
     rng = np.random.default_rng(1)
     options = {"obs_mean": rng.normal(size=task.obs_dim), "obs_std": rng.uniform(0.5, 2, task.obs_dim)} if normalized else {}
-    simulator = make_simulator(task)
     with gaits.LocalEvaluator(task, workers=1) as evaluator:
         for seed, solution in enumerate(random_solutions(task, 2, scale=2.0)):
             wanted = evaluator.evaluate([solution], [seed], transitions=True, **options)
-            found = play(task, simulator, solution, seed, **options)
-            assert (found.episode.objective, found.episode.length) == (wanted.objective[0], wanted.length[0])
-            np.testing.assert_array_equal(found.episode.measures, wanted.measures[0])
-            np.testing.assert_array_equal(found.episode.rewards, wanted.transitions.reward)
-            assert len(found.positions) == len(found.contacts) + 1 == found.episode.length + 1
-            shares = found.contacts.mean(axis=0)[list(task.body.measured_feet)]
-            np.testing.assert_allclose(shares, wanted.measures[0])
-    simulator.close()
+            found = play(task, solution, seed, **options)
+            assert (found.objective, found.length) == (wanted.objective[0], wanted.length[0])
+            np.testing.assert_array_equal(found.measures, wanted.measures[0])
+            np.testing.assert_array_equal(found.steps.rewards, wanted.transitions.reward)
+            assert len(found.trace.positions) == len(found.trace.contacts) + 1 == found.length + 1
+            shares = found.trace.contacts.mean(axis=0)[list(task.robot.measured_feet)]
+            np.testing.assert_allclose(shares, wanted.measures[0], rtol=1e-6)
 
 
 def test_both_backends_record_the_same(monkeypatch):
@@ -39,9 +45,7 @@ def test_both_backends_record_the_same(monkeypatch):
     found = []
     for backend in ("native", "pybullet"):
         monkeypatch.setenv("GAITS_PHYSICS", backend)
-        simulator = make_simulator(task)
-        found.append(play(task, simulator, solution, 5))
-        simulator.close()
+        found.append(play(task, solution, 5).trace)
     np.testing.assert_array_equal(found[0].positions, found[1].positions)
     np.testing.assert_array_equal(found[0].contacts, found[1].contacts)
 
@@ -77,12 +81,10 @@ class Puppet:
 def test_the_robot_is_drawn_where_bullet_has_it(name):
     """Poses of all links, and the distance of random points to the capsules, are Bullet's."""
     task = gaits.make_task(name, max_steps=30)
-    simulator = make_simulator(task)
-    found = play(task, simulator, random_solutions(task, 1, scale=2.0)[0], 3)
-    simulator.close()
-    skeleton, puppet, rng = make_skeleton(task.body), Puppet(task.body), np.random.default_rng(0)
-    puppet.pose(found.positions[-1])
-    poses, ends = found.poses(skeleton)[-1], skeleton.ends(found.positions)[-1]
+    positions = play(task, random_solutions(task, 1, scale=2.0)[0], 3).trace.positions
+    skeleton, puppet, rng = make_skeleton(task.robot), Puppet(task.robot), np.random.default_rng(0)
+    puppet.pose(positions[-1])
+    poses, ends = skeleton.poses(positions)[-1], skeleton.ends(positions)[-1]
     for link in range(len(skeleton.joints)):
         position, turn = puppet.link(link)
         np.testing.assert_allclose(poses[1 + link, :3], position, atol=1e-9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,10 +13,12 @@ from explorer.small_runs import make_centroid_run, make_small_runs
 from synthetic import make_run
 
 import gaits
+from gaits.episodes import Episode
+from gaits.explorer import players
+from gaits.explorer.app import make_app
 from gaits.explorer.assets import ASSETS
 from gaits.explorer.packing import unpack
 from gaits.explorer.records import Record, make_records
-from gaits.explorer.server import make_app
 from gaits.runs import load_run
 from gaits.runs.evaluation import load_evaluation
 
@@ -124,10 +127,11 @@ def test_an_archive_of_centroids(tmp_path):
 
 @pytest.mark.parametrize("run", [HOPPER, WALKER, ANT])
 def test_a_cell_plays_the_episode_that_the_archive_recorded(client, records, run):
-    """Its seed is derived again from the run's. Also for ME-ES, whose samples come before what is inserted."""
+    """Also for ME-ES, whose elites have statistics of their observations."""
     for elite in records[run].run.archive:
         header, _ = episode(client, run, cell=int(elite["index"]))
         assert header["objective"] == header["sound"] == elite["objective"]
+        assert header["seed"] == header["recorded"]["seed"] == str(elite["seed"])
         assert header["measures"] == header["recorded"]["measures"] == elite["measures"].tolist()
 
 
@@ -150,15 +154,15 @@ def test_an_episode_with_a_seed_is_the_evaluators(client, records, run):
 
 def test_a_long_episode_is_small():
     task = gaits.make_task("qd_ant")
+
     from gaits.explorer.players import pack_episode
-    from gaits.physics.playback import Playback
     from gaits.physics.skeleton import make_skeleton
-    from gaits.physics.world import Episode, make_trace
+    from gaits.physics.world import make_trace
 
     trace = make_trace(task)
     trace.positions[:, 6] = 1.0  # upright
-    nothing = Episode(0.0, np.zeros(4), 1000, 0, np.zeros(0), np.zeros(0), np.zeros(1000))
-    assert len(pack_episode(Playback(nothing, trace.positions, trace.contacts > 0), make_skeleton(task.body), {})) < 175_000
+    nothing = Episode(0.0, np.zeros(4), 1000, 0, trace=trace)
+    assert len(pack_episode(nothing, make_skeleton(task.robot), {})) < 175_000
 
 
 def test_damage(client, records):
@@ -171,6 +175,29 @@ def test_damage(client, records):
     assert "ankle_1 limp" in header["damage"]
     again, _ = episode(client, ANT, cell=cell, damage={"joints": {"ankle_1": 1.0}})
     assert again["objective"] == sound["objective"]
+
+
+def test_a_run_that_kept_no_seeds_says_so(records, tmp_path):
+    folder = shutil.copytree(records[HOPPER].run.folder, tmp_path / "run")
+    with np.load(folder / "archive.npz") as file:
+        np.savez(tmp_path / "run" / "archive.npz", **{name: file[name] for name in file.files if name != "seed"})
+    client = client_of(folder)
+    cell = int(records[HOPPER].run.archive.data("index")[0])
+    header, _ = episode(client, 0, cell=cell)
+    assert (header["seed"], header["recorded"]["seed"]) == ("1", None)
+
+
+def test_many_threads_ask_for_damaged_robots_at_once(records, monkeypatch):
+    """What is known of the sound robot may be forgotten at any moment."""
+    monkeypatch.setattr(players, "KNOWN", 1)
+    record, damage = records[HOPPER], gaits.Damage({"foot_joint": 0.5})
+    cells = record.run.archive.data("index").tolist()[:4]
+    ours = players.Players()
+    with ThreadPoolExecutor(4) as threads:
+        done = list(threads.map(lambda i: ours.play(record, cells[i % 4], i % 3, damage), range(48)))
+    ours.close()
+    assert len(done) == 48
+    assert len({bytes(one) for one in done}) == 12
 
 
 def test_the_robot(client):
@@ -198,8 +225,8 @@ def test_the_robot(client):
         *(
             "/nowhere",
             "/static/nothing.js",
-            "/static/..%2f..%2fserver.py",
-            "/static/%2e%2e/server.py",
+            "/static/..%2f..%2fapp.py",
+            "/static/%2e%2e/app.py",
             "/static//etc/passwd",
         ),
         *("/api", "/api/runs/../../etc/passwd", "/api/runs/%2e%2e%2f%2e%2e/archive"),

@@ -11,7 +11,8 @@ import pytest
 from conftest import ROBOTS
 
 import gaits
-from gaits.physics import kernel, make_simulator
+from gaits.episodes import TERMINATED, TRUNCATED, Setup
+from gaits.physics import make_simulator
 from gaits.physics.world import start_angles
 
 HERE = Path(__file__).parent
@@ -66,12 +67,12 @@ def test_whole_rollout(name, backend):
         q0 = start_angles(int(episode["seed"]), task.action_dim)
         np.testing.assert_array_equal(q0, episode["q0"])
         solution = np.zeros(task.solution_dim, np.float32)
-        played = simulator.rollout(solution, q0, zeros, zeros + 1, episode["actions"], record=True)
+        played = simulator.rollout(Setup(solution, 0, zeros, zeros + 1, episode["actions"], record=True), q0)
         assert played.length == len(episode["rewards"])
-        assert played.end == (kernel.TRUNCATED if episode["truncated"] else kernel.TERMINATED)
-        np.testing.assert_array_equal(played.obs, episode["obs"])
-        np.testing.assert_array_equal(played.actions, episode["actions"])
-        np.testing.assert_allclose(played.rewards, episode["rewards"], rtol=0, atol=1e-9)
+        assert played.end == (TRUNCATED if episode["truncated"] else TERMINATED)
+        np.testing.assert_array_equal(played.steps.obs, episode["obs"])
+        np.testing.assert_array_equal(played.steps.actions, episode["actions"])
+        np.testing.assert_allclose(played.steps.rewards, episode["rewards"], rtol=0, atol=1e-9)
         np.testing.assert_array_equal(played.measures, episode["measures"])
         assert played.objective == pytest.approx(float(episode["return"]), abs=1e-7)
     simulator.close()

@@ -6,7 +6,8 @@ from conftest import ROBOTS, random_solutions, same
 
 import gaits
 from gaits import physics
-from gaits.physics import capi, kernel
+from gaits.episodes import NON_FINITE, Setup
+from gaits.physics import capi
 from gaits.physics.world import start_angles
 
 
@@ -66,11 +67,11 @@ def test_numbers_that_are_not_finite_leave_no_trace(backend):
     simulator = physics.make_simulator(task)
     solution, q0 = random_solutions(task, 1)[0], start_angles(0, 8)
     obs, noise = np.zeros(task.obs_dim, np.float32), np.zeros((0, 8), np.float32)
-    before = simulator.rollout(solution, q0, obs, obs + 1, noise, record=True)
-    broken = simulator.rollout(np.zeros_like(solution), q0 * np.nan, obs, obs + 1, noise, record=True)
-    assert broken.end == kernel.NON_FINITE
+    before = simulator.rollout(Setup(solution, 0, obs, obs + 1, noise, record=True), q0)
+    broken = simulator.rollout(Setup(np.zeros_like(solution), 0, obs, obs + 1, noise, record=True), q0 * np.nan)
+    assert broken.end == NON_FINITE
     assert (broken.length, broken.objective) == (0, 0.0)
-    after = simulator.rollout(solution, q0, obs, obs + 1, noise, record=True)
-    np.testing.assert_array_equal(before.obs, after.obs)
+    after = simulator.rollout(Setup(solution, 0, obs, obs + 1, noise, record=True), q0)
+    np.testing.assert_array_equal(before.steps.obs, after.steps.obs)
     assert before.objective == after.objective
     simulator.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.metadata
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -15,20 +14,24 @@ from conftest import random_solutions
 
 import gaits
 from gaits.cli import main
-from gaits.evaluation.job import draw_noise
+from gaits.episodes import NON_FINITE, TERMINATED, TRUNCATED, Setup
+from gaits.episodes.episode import draw_noise
 from gaits.physics import kernel
 from gaits.physics import mujoco as ours
-from gaits.physics.mujoco import MujocoPlayer
-from gaits.physics.world import Setup
+from gaits.tasks.mujoco import MUJOCO
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'gaits[mujoco]'")
 
-TASKS = [name for name, task in gaits.TASKS.items() if task.mujoco]
+TASKS = [task.name for task in MUJOCO]
+
+
+def make(task):
+    return task.problem.make_player(task)
 
 
 @pytest.fixture(scope="module", params=TASKS)
 def player(request):
-    player = MujocoPlayer(gaits.make_task(request.param))
+    player = make(gaits.make_task(request.param))
     yield player
     player.close()
 
@@ -45,18 +48,18 @@ def env(player):
 
 def play(player, solution, seed=0, noise=0.0, record=True):
     mean, std = np.zeros(player.task.obs_dim, np.float32), np.ones(player.task.obs_dim, np.float32)
-    return player.play(Setup(solution, seed, mean, std, draw_noise(seed, noise, player.task), record))
+    return player.rollout(Setup(solution, seed, mean, std, draw_noise(seed, noise, 1000, player.task.action_dim), record))
 
 
 def feet_on_floor(env, task):
     """Which feet have a contact with the floor that MuJoCo's solver counts."""
     model, data = env.unwrapped.model, env.unwrapped.data
     touching = {frozenset(contact.geom) for contact in data.contact if contact.efc_address >= 0}
-    return [frozenset((model.geom("floor").id, model.geom(foot).id)) in touching for foot in task.mujoco.feet]
+    return [frozenset((model.geom("floor").id, model.geom(foot).id)) in touching for foot in task.problem.feet]
 
 
 def same_episode(a, b):
-    return all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+    return all(np.array_equal(x, y) for x, y in zip((*a[:4], *a.steps), (*b[:4], *b.steps), strict=True))
 
 
 @pytest.mark.parametrize(("seed", "scale", "noise"), [(0, 1, 0.0), (1, 3, 0.0), (2, 1, 0.5), (2**63 - 1, 0, 1.0)])
@@ -65,16 +68,16 @@ def test_an_episode_is_gymnasiums_to_the_last_bit(player, env, seed, scale, nois
     task = player.task
     episode = play(player, random_solutions(task, 1, seed % 97, scale)[0], seed, noise)
     first, _ = env.reset(seed=seed)
-    obs, rewards, touched = [first], [], np.zeros(len(task.mujoco.feet))
-    for action in episode.actions:
+    obs, rewards, touched = [first], [], np.zeros(len(task.problem.feet))
+    for action in episode.steps.actions:
         observation, reward, terminated, truncated, _ = env.step(action)
         obs.append(observation)
         rewards.append(reward)
         touched += feet_on_floor(env, task)
         assert len(rewards) == episode.length or not (terminated or truncated)
-    np.testing.assert_array_equal(episode.obs, np.array(obs, np.float32))
-    np.testing.assert_array_equal(episode.rewards, rewards)
-    assert (episode.end == kernel.TERMINATED, episode.end == kernel.TRUNCATED) == (terminated, truncated)
+    np.testing.assert_array_equal(episode.steps.obs, np.array(obs, np.float32))
+    np.testing.assert_array_equal(episode.steps.rewards, rewards)
+    assert (episode.end == TERMINATED, episode.end == TRUNCATED) == (terminated, truncated)
     assert episode.objective == sum(map(float, rewards))
     np.testing.assert_array_equal(episode.measures, touched / episode.length)
     assert episode.length == len(rewards) > 5
@@ -82,7 +85,7 @@ def test_an_episode_is_gymnasiums_to_the_last_bit(player, env, seed, scale, nois
 
 
 def test_table(player, env):
-    task, robot, original = player.task, player.task.mujoco, env.unwrapped
+    task, robot, original = player.task, player.robot, env.unwrapped
     assert (task.obs_dim,) == env.observation_space.shape
     assert env.action_space == gymnasium.spaces.Box(-1, 1, (task.action_dim,), np.float32)
     assert (task.max_steps, robot.frame_skip) == (env.spec.max_episode_steps, original.frame_skip)
@@ -95,11 +98,11 @@ def test_actions_are_the_shared_policys(player):
     """Fails, too, when Numba's cache has an episode compiled with an older kernel.py: then touch mujoco_kernel.py."""
     task, solution = player.task, random_solutions(player.task, 1)[0]
     mean, std = np.full(task.obs_dim, 0.1, np.float32), np.full(task.obs_dim, 2.0, np.float32)
-    noise = draw_noise(3, 0.1, task)
-    episode = player.play(Setup(solution, 3, mean, std, noise, True))
+    noise = draw_noise(3, 0.1, task.max_steps, task.action_dim)
+    episode = player.rollout(Setup(solution, 3, mean, std, noise, True))
     weights, buffer = np.empty_like(solution), np.empty(2 * player.sizes.max(), np.float32)
     kernel.transpose_weights(player.sizes, solution, weights)
-    for obs, noise_row, action in zip(episode.obs, noise, episode.actions, strict=False):
+    for obs, noise_row, action in zip(episode.steps.obs, noise, episode.steps.actions, strict=False):
         expected = np.empty_like(action)
         kernel.forward(player.sizes, weights, (obs - mean) / std, buffer, expected)
         np.testing.assert_array_equal(action, expected + noise_row)
@@ -113,7 +116,7 @@ def test_an_episode_depends_on_its_policy_and_seed_alone(player):
     assert play(player, first, 8).objective != expected.objective
     short = play(player, first, 7, record=False)
     assert short[:1] + short[2:4] == expected[:1] + expected[2:4]
-    assert (len(short.obs), len(short.actions), len(short.rewards)) == (1, 0, 0)
+    assert short.steps is None
 
 
 def test_players_play_at_once(player):
@@ -121,7 +124,7 @@ def test_players_play_at_once(player):
     expected = [play(player, solution, seed) for seed, solution in enumerate(solutions)]
 
     def work(seeds):
-        own = MujocoPlayer(player.task)
+        own = make(player.task)
         return [play(own, solutions[seed], seed) for seed in seeds]
 
     with ThreadPoolExecutor(2) as threads:
@@ -135,9 +138,9 @@ def test_numbers_that_are_not_finite_end_an_episode_just_before(player):
     noise = np.zeros((task.max_steps, task.action_dim), np.float32)
     noise[4, 0] = np.nan
     zeros = np.zeros(task.obs_dim, np.float32)
-    episode = player.play(Setup(solution, 0, zeros, zeros + 1, noise, True))
-    assert (episode.length, episode.end) == (4, kernel.NON_FINITE)
-    np.testing.assert_array_equal(episode.obs, expected.obs[:5])
+    episode = player.rollout(Setup(solution, 0, zeros, zeros + 1, noise, True))
+    assert (episode.length, episode.end) == (4, NON_FINITE)
+    np.testing.assert_array_equal(episode.steps.obs, expected.steps.obs[:5])
     player.data.qvel[:] = player.data.qacc_warmstart[:] = np.nan
     assert same_episode(play(player, solution), expected)
 
@@ -145,12 +148,12 @@ def test_numbers_that_are_not_finite_end_an_episode_just_before(player):
 def test_an_unstable_simulation_ends_the_episode_in_silence(player, tmp_path, monkeypatch, capfd):
     """MuJoCo would start again from its model's pose, print, and write MUJOCO_LOG.TXT into the working directory."""
     monkeypatch.chdir(tmp_path)
-    wild = dataclasses.replace(player.task, mujoco=dataclasses.replace(player.task.mujoco, reset_noise=1e8))
+    wild = dataclasses.replace(player.task, problem=dataclasses.replace(player.robot, reset_noise=1e8))
     solution = random_solutions(player.task, 1)[0]
-    unstable = MujocoPlayer(wild)
+    unstable = make(wild)
     for seed in range(3):
         episode = play(unstable, solution, seed)
-        assert (episode.length, episode.end, episode.objective) == (0, kernel.NON_FINITE, 0.0)
+        assert (episode.length, episode.end, episode.objective) == (0, NON_FINITE, 0.0)
     assert list(tmp_path.iterdir()) == []
     assert "".join(capfd.readouterr()) == ""
 
@@ -159,15 +162,12 @@ def test_without_mujoco(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     ours.load.cache_clear()
     with pytest.raises(ValueError, match=r"mj_hopper needs MuJoCo. Install it with: pip install 'gaits\[mujoco\]'"):
-        MujocoPlayer(gaits.make_task("mj_hopper"))
+        make(gaits.make_task("mj_hopper"))
     ours.load.cache_clear()
 
 
 def test_training_without_mujoco(monkeypatch, capsys, tmp_path):
-    def version(name):
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr("gaits.versions._version", version)
+    monkeypatch.setitem(sys.modules, "mujoco", None)
     assert main(["train", "mj_hopper", "map_elites", "--out", str(tmp_path / "run")]) == 2
     assert "mj_hopper needs MuJoCo. Install it with: pip install 'gaits[mujoco]'" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
@@ -177,7 +177,7 @@ def test_an_old_mujoco_is_refused(monkeypatch):
     monkeypatch.delattr(mujoco, ours.NEEDED)
     ours.load.cache_clear()
     with pytest.raises(ValueError, match="too old"):
-        MujocoPlayer(gaits.make_task("mj_hopper"))
+        make(gaits.make_task("mj_hopper"))
     ours.load.cache_clear()
 
 

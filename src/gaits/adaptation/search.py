@@ -19,8 +19,8 @@ from gaits.adaptation.damage import Damage
 from gaits.archives import Archive
 from gaits.archives.cells import best_row, name_cell
 from gaits.checks import whole_number
-from gaits.evaluation import Evaluator, make_evaluator
-from gaits.physics.world import check_seed
+from gaits.episodes import check_seed
+from gaits.evaluation import Compute, Evaluator, make_evaluator
 from gaits.runs import Run, load_run
 from gaits.runs.evaluation import load_evaluation
 from gaits.search import episode_seeds
@@ -203,8 +203,8 @@ def adapt(
     hurt = damage.apply(run.task)
     if not damage:
         raise ValueError(
-            f"No damage is given: weaken a joint ({', '.join(run.task.body.joints)}) by a factor below 1, "
-            f"or change the friction of a foot ({', '.join(run.task.body.feet)})."
+            f"No damage is given: weaken a joint ({', '.join(run.task.robot.joints)}) by a factor below 1, "
+            f"or change the friction of a foot ({', '.join(run.task.robot.feet)})."
         )
     archive = run.archive
     best_row(archive)  # raises if it is empty
@@ -215,7 +215,7 @@ def adapt(
     count = _Count((n if exhaustive else min(n, 3 * trials)) + trials + 2 * episodes * len(names), progress)
     fresh = episode_seeds(seed, n, episodes)
 
-    with make_evaluator(hurt, workers) as evaluator:
+    with make_evaluator(hurt, Compute(workers)) as evaluator:
         repeats = episode_seeds(seed, n + episodes, CONFIRM * n - n).reshape(CONFIRM - 1, n)
         cache = Trials(_Player(evaluator, data, count), np.vstack([episode_seeds(seed, 0, n), repeats]))
         best_first = np.argsort(-prior.objective, kind="stable")
@@ -229,7 +229,7 @@ def adapt(
         orders["bayesian"], returns["bayesian"], belief = _search(archive, prior, cache, trials)
         chosen = {name: best_tried(orders[name], returns[name]) for name in names}
         damaged = _play_again(_Player(evaluator, data, count), chosen, fresh)
-    with make_evaluator(run.task, workers) as evaluator:
+    with make_evaluator(run.task, Compute(workers)) as evaluator:
         sound = _play_again(_Player(evaluator, data, count), chosen, fresh)
     choices = {name: Choice(name, orders[name], returns[name], damaged[name], sound[name]) for name in names}
     return Adaptation(run, damage, seed, archive, prior, choices, belief)

@@ -8,20 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from gaits.archives import Archive, Insertions
+from gaits.episodes import Batch
 from gaits.evaluation.results import Results
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Solutions an algorithm wants evaluated, and how."""
-
-    solutions: np.ndarray  # (n, solution_dim) float32
-    counted: bool = True
-    """Whether they count as evaluations of the budget."""
-    transitions: bool | np.ndarray = False
-    action_noise: float = 0.0
-    obs_mean: np.ndarray | None = None
-    obs_std: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

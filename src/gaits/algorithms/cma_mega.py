@@ -14,7 +14,7 @@ import numpy as np
 from ribs.emitters import GradientArborescenceEmitter
 
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
-from gaits.archives import Insertions, insert, make_archive
+from gaits.archives import SEED, Insertions, insert, make_archive
 from gaits.checks import positive
 from gaits.evaluation.results import Results
 from gaits.gradients import TD3, CriticGradient, EvolutionStrategy, ExactGradients, GradientSource, TD3Settings
@@ -88,7 +88,7 @@ class CmaMega:
     ) -> None:
         init, archive, emitter = seeds
         self.critic = critic
-        self.archive = make_archive(task, archive)
+        self.archive = make_archive(task, archive, fields=SEED)
         self.emitter = GradientArborescenceEmitter(
             self.archive,
             x0=task.init(np.random.default_rng(init)),
@@ -163,7 +163,7 @@ class CmaMega:
 
     def _insert(self, solutions: np.ndarray, results: Results) -> Insertions:
         """Insert in order. A failed evaluation is never accepted and ranks last."""
-        return insert(self.archive, solutions, results.objective, results.measures, results.failed)
+        return insert(self.archive, solutions, results.objective, results.measures, results.failed, results.seed)
 
     @staticmethod
     def _info(inserted: Insertions) -> dict[str, np.ndarray]:
@@ -184,10 +184,6 @@ class CmaMega:
 
 def cma_mega(task: Task, settings: CmaMegaSettings, seed: np.random.SeedSequence) -> CmaMega:
     """CMA-MEGA with exact gradients, for tasks that are functions."""
-    if task.function is None:
-        raise ValueError(
-            f"{task.name} is simulated and has no exact gradients. Use cma_mega_es, or a task such as lp_sphere."
-        )
     source = ExactGradients(task.function)
     return CmaMega(task, settings, spawn_ints(seed, 3), objective=source, measures=source)
 

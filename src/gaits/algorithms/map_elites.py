@@ -9,7 +9,7 @@ import numpy as np
 from ribs.emitters import GaussianEmitter
 
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
-from gaits.archives import insert, make_archive
+from gaits.archives import SEED, insert, make_archive
 from gaits.checks import positive
 from gaits.evaluation.results import Results
 from gaits.tasks.task import Task
@@ -33,7 +33,7 @@ class MapElites:
 
     def __init__(self, task: Task, settings: MapElitesSettings, seed: np.random.SeedSequence) -> None:
         init, archive, emitter = spawn_ints(seed, 3)
-        self.archive = make_archive(task, archive)
+        self.archive = make_archive(task, archive, fields=SEED)
         self.emitter = GaussianEmitter(
             self.archive,
             sigma=settings.sigma,
@@ -50,7 +50,9 @@ class MapElites:
         pass
 
     def tell(self, results: Results) -> Iteration:
-        return Iteration([insert(self.archive, self.solutions, results.objective, results.measures, results.failed)])
+        return Iteration(
+            [insert(self.archive, self.solutions, results.objective, results.measures, results.failed, results.seed)]
+        )
 
     def state(self) -> dict[str, Any]:
         return {"archive": self.archive, "emitter": self.emitter}

@@ -14,7 +14,7 @@ from ribs.emitters.opt import AdamOpt
 from scipy.spatial.distance import cdist
 
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
-from gaits.archives import Insertions, insert, make_archive
+from gaits.archives import SEED, Insertions, insert, make_archive
 from gaits.checks import between, positive
 from gaits.evaluation.results import Results
 from gaits.gradients.es import centred_ranks, mirrored
@@ -120,7 +120,7 @@ class MeEs:
         self.task, self.settings = task, settings
         self.rng = np.random.default_rng(rng)
         shape = ((task.obs_dim,), np.float32)
-        self.archive = make_archive(task, archive, fields={"obs_mean": shape, "obs_std": shape})
+        self.archive = make_archive(task, archive, fields={"obs_mean": shape, "obs_std": shape, **SEED})
         self.statistics = RunningStatistics(task.obs_dim)
         theta = task.init(np.random.default_rng(init)).astype(np.float64)
         self.adam = AdamOpt(theta, lr=settings.learning_rate, l2_coeff=settings.l2_coefficient)
@@ -232,6 +232,7 @@ class MeEs:
             results.objective,
             results.measures,
             results.failed,
+            results.seed,
             obs_mean=self.statistics.mean[None],
             obs_std=self.statistics.std[None],
         )

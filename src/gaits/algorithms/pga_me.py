@@ -12,7 +12,7 @@ import numpy as np
 from ribs.emitters import IsoLineEmitter
 
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
-from gaits.archives import Archive, insert, make_archive
+from gaits.archives import SEED, Archive, insert, make_archive
 from gaits.checks import positive
 from gaits.evaluation.results import Results
 from gaits.gradients import TD3, TD3Settings
@@ -69,7 +69,7 @@ class PgaMe:
         init, archive, iso_line, pg, td3 = spawn_ints(seed, 5)
         x0 = task.init(np.random.default_rng(init))
         self.half = settings.batch_size // 2
-        self.archive = make_archive(task, archive)
+        self.archive = make_archive(task, archive, fields=SEED)
         self.td3 = TD3(task.policy, settings, td3)
         self.iso_line = IsoLineEmitter(
             self.archive,
@@ -93,7 +93,7 @@ class PgaMe:
 
     def tell(self, results: Results) -> Iteration:
         has_greedy = not self.archive.empty
-        inserted = insert(self.archive, self.solutions, results.objective, results.measures, results.failed)
+        inserted = insert(self.archive, self.solutions, results.objective, results.measures, results.failed, results.seed)
         self.td3.remember(results.transitions)
         greedy = float(results.objective[self.half]) if has_greedy else float("nan")
         return Iteration([inserted], {"greedy_objective": greedy, **self.td3.metrics()})

@@ -15,7 +15,6 @@ import pandas as pd
 from gaits.algorithms import ALGORITHMS
 from gaits.checks import whole_number
 from gaits.runs import Run, find_runs, load_run
-from gaits.runs.config import TASK_FIELDS
 from gaits.runs.evaluation import load_evaluation
 from gaits.runs.history import lowest_inserted
 from gaits.tasks import TASKS
@@ -166,7 +165,7 @@ class Labels:
     def __init__(self, runs: Sequence[Run]) -> None:
         self._algorithm = _varying([(run.config.name or run.config.algorithm, run.config.settings) for run in runs])
         # Not the fields in config.json: an older run lacks those that came later.
-        self._task = _varying([(run.config.task, {f: getattr(run.task, f) for f in TASK_FIELDS}) for run in runs])
+        self._task = _varying([(run.config.task, run.task.changeable) for run in runs])
         self._ids = {run.config.id: i for i, run in enumerate(runs)}
         rank = {name: i for i, name in enumerate([*TASKS, *ALGORITHMS])}
         names: dict[str, tuple[str, str]] = {}

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from gaits.checks import whole_number
+from gaits.episodes import check_seed
 from gaits.evaluation import make_evaluator
-from gaits.physics.world import check_seed
+from gaits.evaluation.compute import make_compute
 from gaits.runs import Run, load_run
 from gaits.runs.evaluation import Evaluation, load_evaluation
 from gaits.search import episode_seeds
@@ -24,10 +25,8 @@ def evaluate_run(
     run: Run | str | Path,
     episodes: int = 10,
     seed: int = 42,
-    workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-    scheduler: str | None = None,
-    deadline: float = 300.0,
+    **compute: Any,
 ) -> Evaluation:
     """Play every elite of a run ``episodes`` times and save the outcome beside the run. If it is there already, read it.
 
@@ -35,14 +34,13 @@ def evaluate_run(
     they were stored with.
 
     Args:
-        workers, scheduler, deadline: As for ``train``.
         progress: Called with (elites done, elites in all).
+        compute: What to compute on, as for ``train``.
     """
     run = run if isinstance(run, Run) else load_run(run)
     whole_number("episodes", episodes, 1)
     check_seed(seed)
-    if run.task.function is not None:
-        raise ValueError(f"{run.config.task} is a function, the same every time: there is no luck to measure.")
+    run.task.problem.check_luck(run.task)
     evaluations = run.saved_evaluations
     with contextlib.suppress(ValueError):  # a damaged one is made again
         before = load_evaluation(run.folder)
@@ -55,7 +53,7 @@ def evaluate_run(
     statistics = {name: data[name] for name in ("obs_mean", "obs_std") if name in data}
     seeds = episode_seeds(seed, 0, episodes)
     parts = []
-    with make_evaluator(run.task, workers, scheduler, deadline) as evaluator:
+    with make_evaluator(run.task, make_compute(compute)) as evaluator:
         for start in range(0, n, CHUNK):
             rows = slice(start, min(start + CHUNK, n))
             solutions = data["solution"][rows]

@@ -2,7 +2,9 @@
 
 from gaits.archives.archive import (
     KINDS,
+    NO_SEED,
     NOT_ADDED,
+    SEED,
     Archive,
     Insertions,
     insert,
@@ -16,6 +18,8 @@ from gaits.archives.archive import (
 __all__ = [
     "KINDS",
     "NOT_ADDED",
+    "NO_SEED",
+    "SEED",
     "Archive",
     "Insertions",
     "insert",

@@ -16,6 +16,9 @@ from gaits.tasks.task import Task
 Archive = GridArchive | CVTArchive
 
 NOT_ADDED, IMPROVED, NEW = 0, 1, 2
+NO_SEED = -1
+SEED = {"seed": ((), np.int64)}
+"""Field of an archive whose elites can be played again: the seed of the episode that each got its place by."""
 REFUSED = -1e100
 """Value of a failed evaluation: ranks last, and its square is still finite."""
 
@@ -28,6 +31,7 @@ class Insertions:
     measures: np.ndarray  # (n, k) float64
     cell: np.ndarray  # (n,) int64
     status: np.ndarray  # (n,) int8: NOT_ADDED, IMPROVED or NEW
+    seed: np.ndarray  # (n,) int64, of their episodes; NO_SEED where it is not known
     value: np.ndarray  # (n,) float64: objective of a NEW one, else its difference to the elite it met
 
 
@@ -87,14 +91,20 @@ def insert(
     objective: np.ndarray,
     measures: np.ndarray,
     failed: np.ndarray | None = None,
+    seed: np.ndarray | None = None,
     **fields: Any,
 ) -> Insertions:
     """Offer solutions one by one: a strictly better one replaces the elite of its cell. ``failed`` ones are refused.
+
+    Seeds are kept by archives that have a field for them, which those of older runs do not.
 
     The same as a loop over ``archive.add_single``, which takes 2 ms a solution at 20,000 parameters. Only the last
     solution accepted in each cell is handed to the archive, all in one call.
     """
     n = len(objective)
+    seed = np.full(n, NO_SEED) if seed is None else seed
+    if "seed" in archive.field_list:
+        fields["seed"] = seed
     cell = archive.index_of(measures) if n else np.zeros(0, int)
     elites = dict(zip(archive.data("index").tolist(), archive.data("objective").tolist(), strict=True))
     status, value = np.zeros(n, np.int8), np.zeros(n)
@@ -112,7 +122,7 @@ def insert(
     if winner:
         rows = sorted(winner.values())
         archive.add(solutions[rows], objective[rows], measures[rows], **{key: v[rows] for key, v in fields.items()})
-    return Insertions(objective, measures, cell, status, value)
+    return Insertions(objective, measures, cell, status, seed, value)
 
 
 def summary(archive: Archive, min_objective: float) -> dict[str, float]:

@@ -7,20 +7,10 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-LEARNER_CORES = (
-    "Cores that critics train on while episodes run; default: all, shared with the workers. Changes the speed only."
-)
-WORKERS = "Threads to play episodes on; processes, for an environment in Python. Default: one per core."
-SCHEDULER = (
-    "Play episodes on a Dask cluster (needs gaits[cluster]): its address such as tcp://HOST:8786, its scheduler's file, "
-    "local for --workers processes here, or slurm for --workers jobs."
-)
-DEADLINE = "Seconds without an answer, after which a cluster's workers are given up and their episodes played elsewhere."
 OWN_TASK = "MODULE:NAME of a task of your own that this needs; files never decide which code runs."
-Workers = Annotated[int | None, arg(help=WORKERS)]
-Scheduler = Annotated[str | None, arg(metavar="ADDRESS", help=SCHEDULER)]
-Deadline = Annotated[float, arg(help=DEADLINE)]
-LearnerCores = Annotated[int | None, arg(help=LEARNER_CORES)]
+Flat = arg(name="")
+"""For a record whose fields are options of the command."""
+Workers = Annotated[int | None, arg(help="Threads to play episodes on. Default: one per core.")]
 OwnTask = Annotated[tuple[str, ...], arg(metavar="MODULE:NAME", help=OWN_TASK)]
 
 

@@ -76,7 +76,7 @@ def video(
     out: Annotated[
         Path | None, arg(metavar="FILE.mp4", help="Default: best.mp4 or cell-I-J.mp4 in the run's folder.")
     ] = None,
-    seed: Annotated[int, arg(help="Seed of the episode; the same for all.")] = 42,
+    seed: Annotated[int | None, arg(help="Seed of another episode, the same for all; default: as recorded.")] = None,
     fps: Annotated[int, arg(help="Frames per second; always real time.")] = 30,
     size: Annotated[
         tuple[int, int] | None, arg(metavar="W H", help="Size of each picture; default: 480 360, of several 320 240.")
@@ -151,7 +151,7 @@ def explore(
 
     Example: gaits explore runs/study --export study.html
     """
-    from gaits.explorer.serve import find_records, serve
+    from gaits.explorer.launch import find_records, serve
     from gaits.progress import make_counter
 
     if not runs:

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
-from gaits.commands.options import Deadline, LearnerCores, OwnTask, Scheduler, Workers, import_tasks, print_table
+from gaits.commands.options import Flat, OwnTask, import_tasks, print_table
+from gaits.evaluation.compute import Compute
 
 
 def study(
@@ -22,11 +23,8 @@ def study(
     seeds: Annotated[str | None, arg(help="Seeds such as 1..5 or 1,2,7, instead of the study's.")] = None,
     out: Annotated[Path | None, arg(help="Folder of the study; default: runs/NAME, or where it was begun.")] = None,
     task: OwnTask = (),
-    workers: Workers = None,
-    scheduler: Scheduler = None,
-    deadline: Deadline = 300.0,
+    compute: Annotated[Compute, Flat] = Compute(),  # noqa: B008 - it is frozen
     at_once: Annotated[int, arg(help="Runs that share a cluster, each in a process of its own; needs --scheduler.")] = 1,
-    learner_cores: LearnerCores = None,
     dry_run: Annotated[bool, arg(help="Only list the runs.")] = False,
 ) -> None:
     """Make many runs: tasks x algorithms x seeds. Begun runs are resumed, finished ones skipped; failures do not stop it.
@@ -48,16 +46,7 @@ def study(
         print("\n".join(run.name for run in plan.runs))
         print(f"{len(plan.runs)} runs of {plan.evaluations:,} evaluations, in {folder}.")
         return
-    report = run_study(
-        plan,
-        folder,
-        workers,
-        learner_cores,
-        make_overview(plan),
-        scheduler=scheduler,
-        deadline=deadline,
-        at_once=at_once,
-    )
+    report = run_study(plan, folder, watcher=make_overview(plan), at_once=at_once, **vars(compute))
     print(report)
     if report.interrupted:
         raise KeyboardInterrupt
@@ -71,9 +60,7 @@ def evaluate(
     episodes: Annotated[int, arg(help="New episodes per elite.")] = 10,
     seed: Annotated[int, arg(help="Same seed, same episodes, for all elites of all runs.")] = 42,
     task: OwnTask = (),
-    workers: Workers = None,
-    scheduler: Scheduler = None,
-    deadline: Deadline = 300.0,
+    compute: Annotated[Compute, Flat] = Compute(),  # noqa: B008 - it is frozen
 ) -> None:
     """Play every elite again: how robust the archive is, and what is left of it without luck.
 
@@ -96,7 +83,7 @@ def evaluate(
         folder = run.folder
         try:
             with make_counter(f"{folder.name}: elites played again") as progress:
-                found = evaluate_run(run, episodes, seed, workers, progress, scheduler, deadline)
+                found = evaluate_run(run, episodes, seed, progress, **vars(compute))
         except ValueError as error:
             if len(found_runs) == 1:
                 raise

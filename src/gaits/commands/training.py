@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from gaits.commands.options import Deadline, LearnerCores, OwnTask, Scheduler, Workers, import_tasks
-from gaits.tasks import make_task
+from gaits.commands.options import Flat, OwnTask, import_tasks
+from gaits.evaluation.compute import Compute
+from gaits.tasks import Changes, make_task
 
 
 def make_train(settings_type: type) -> Callable[..., None]:
@@ -17,27 +18,15 @@ def make_train(settings_type: type) -> Callable[..., None]:
     def train(
         task: Annotated[Positional[str], arg(metavar="TASK", help="One of: gaits tasks. Or MODULE:NAME, one of your own.")],
         algorithm: Annotated[Positional[str], arg(metavar="ALGORITHM", help="One of: gaits algorithms.")],
-        settings: Annotated[settings_type, arg(name="")],  # type: ignore[valid-type]
+        settings: Annotated[settings_type, Flat],  # type: ignore[valid-type]
         *,
         evaluations: Annotated[
             int, arg(help="Stop after this many evaluations (one episode of one policy each).")
         ] = 1_000_000,
         seed: Annotated[int, arg(help="Same seed, same run.")] = 1,
-        workers: Workers = None,
-        scheduler: Scheduler = None,
-        deadline: Deadline = 300.0,
-        learner_cores: LearnerCores = None,
+        compute: Annotated[Compute, Flat] = Compute(),  # noqa: B008 - it is frozen
         out: Annotated[Path | None, arg(help="Folder of the run; default: runs/TASK-ALGORITHM-seedSEED.")] = None,
-        grid: Annotated[tuple[int, ...] | None, arg(help="Cells along each measure, instead of the task's.")] = None,
-        archive: Annotated[
-            str | None, arg(help="grid (default), or cvt: cells of about equal size around centroids.")
-        ] = None,
-        cells: Annotated[int | None, arg(help="Cells of a cvt archive; default: as many as the grid has.")] = None,
-        objective_range: Annotated[
-            tuple[float, float] | None, arg(help="Min and max objective, instead of the task's.")
-        ] = None,
-        max_steps: Annotated[int | None, arg(help="Longest episode, instead of the task's.")] = None,
-        hidden: Annotated[tuple[int, ...] | None, arg(help="Hidden layers of the policy, instead of the task's.")] = None,
+        changes: Annotated[Changes, Flat] = Changes(),  # noqa: B008
         name: Annotated[str | None, arg(help="What the run is compared as; default: its algorithm.")] = None,
         checkpoint_iterations: Annotated[int, arg(help="A checkpoint every so many iterations ...")] = 100,
         checkpoint_minutes: Annotated[
@@ -55,15 +44,7 @@ def make_train(settings_type: type) -> Callable[..., None]:
         """
         from gaits import training
 
-        chosen = make_task(
-            task,
-            grid=grid,
-            objective_range=objective_range,
-            max_steps=max_steps,
-            hidden=hidden,
-            archive=archive,
-            cells=cells,
-        )
+        chosen = make_task(task, **vars(changes))
         folder = out or Path("runs", f"{chosen.name}-{algorithm}-seed{seed}")
         values = {field.name: getattr(settings, field.name) for field in fields(settings_type)}
 
@@ -73,15 +54,12 @@ def make_train(settings_type: type) -> Callable[..., None]:
                 algorithm,
                 evaluations=evaluations,
                 seed=seed,
-                workers=workers,
-                scheduler=scheduler,
-                deadline=deadline,
-                learner_cores=learner_cores,
                 out=folder,
                 name=name,
                 checkpoint_iterations=checkpoint_iterations,
                 checkpoint_minutes=checkpoint_minutes,
                 watchers=watchers,
+                **vars(compute),
                 **values,
             )
 
@@ -95,10 +73,7 @@ def resume(
     *,
     evaluations: Annotated[int | None, arg(help="A new total, to make a finished run longer.")] = None,
     task: OwnTask = (),
-    workers: Workers = None,
-    scheduler: Scheduler = None,
-    deadline: Deadline = 300.0,
-    learner_cores: LearnerCores = None,
+    compute: Annotated[Compute, Flat] = Compute(),  # noqa: B008 - it is frozen
     previous: Annotated[bool, arg(help="Go back to the checkpoint before the newest.")] = False,
     tensorboard: Annotated[bool, arg(help="Also log to RUN/tensorboard (needs gaits[tensorboard]).")] = False,
 ) -> None:
@@ -116,12 +91,9 @@ def resume(
         return training.resume(
             run,
             evaluations=evaluations,
-            workers=workers,
-            scheduler=scheduler,
-            deadline=deadline,
-            learner_cores=learner_cores,
             previous=previous,
             watchers=watchers,
+            **vars(compute),
         )
 
     follow(go, run, config.task, config.algorithm, evaluations or config.evaluations, tensorboard)
@@ -161,7 +133,7 @@ def follow(go: Callable[[tuple], Any], folder: Path, task: str, algorithm: str, 
     save_archive_figure(archive, run.task, picture)
     numbers = summary(archive, run.task.objective_range[0])
     seconds = run.metrics["seconds"].iloc[-1]
-    what = "the policies at play" if run.task.robot else "the archive"
+    what = "the archive" if run.task.unwatchable else "the policies at play"
     print(
         f"Done in {duration(seconds)}: {numbers['elites']:.0f} elites, coverage {numbers['coverage']:.1%}, "
         f"QD score {numbers['qd_score']:,.0f}, best {numbers['objective_max']:,.1f}.\n"

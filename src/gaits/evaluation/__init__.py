@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from gaits.checks import above_zero, whole_number
-from gaits.evaluation.function import FunctionEvaluator
+from gaits.episodes import Batch, EpisodeFailed
+from gaits.evaluation.compute import Compute
 from gaits.evaluation.local import LocalEvaluator, available_cores
-from gaits.evaluation.player import EpisodeFailed
 from gaits.evaluation.results import Evaluator, Pending, Results, Transitions
 from gaits.tasks.task import Task
 
 
-def make_evaluator(
-    task: Task, workers: int | None = None, scheduler: str | None = None, deadline: float = 300.0
-) -> Evaluator:
-    """What evaluates this task: here, on ``workers`` threads or processes, or on the cluster of a Dask ``scheduler``."""
-    if workers is not None:
-        whole_number("workers", workers, 1)
-    above_zero("deadline", deadline)
-    if task.function is not None:
-        return FunctionEvaluator(task)
-    if scheduler is None:
-        return LocalEvaluator(task, workers)
+def make_evaluator(task: Task, compute: Compute = Compute()) -> Evaluator:  # noqa: B008 - it is frozen
+    """What evaluates this task: here, on threads or processes, or on the cluster of a Dask scheduler."""
+    if compute.scheduler is None:
+        return LocalEvaluator(task, compute.workers)
     from gaits.evaluation.cluster import ClusterEvaluator
 
-    return ClusterEvaluator(task, scheduler, workers, deadline)
+    return ClusterEvaluator(task, compute.scheduler, compute.workers, compute.deadline)
 
 
 __all__ = [
+    "Batch",
+    "Compute",
     "EpisodeFailed",
     "Evaluator",
-    "FunctionEvaluator",
     "LocalEvaluator",
     "Pending",
     "Results",

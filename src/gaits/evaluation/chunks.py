@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import pickle
-import queue
-import threading
-import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from gaits.console import describe
-from gaits.evaluation.job import Job
-from gaits.evaluation.player import EpisodeFailed, Player, make_player
-from gaits.physics.world import Episode
+from gaits.episodes import EpisodeFailed, Job, Pool, Steps
 from gaits.tasks.task import Task
 from gaits.versions import episode_versions
 
 SLICES = 4
 """A chunk is at most this part of what is left for a thread, so that the last ones are small and end together."""
 TASKS = 8
-"""Tasks whose players a worker keeps; a study has several."""
+"""Tasks whose players a worker keeps, one for each of its threads; a study has several."""
+
+_pool = Pool(TASKS)
 
 
-class Packed(NamedTuple):
-    """The episodes of a chunk, end to end."""
+class Outcomes(NamedTuple):
+    """What became of a chunk's episodes; steps of those that were recorded are end to end."""
 
-    objective: np.ndarray  # (n,) float64
-    measures: np.ndarray  # (n, k) float64
-    length: np.ndarray  # (n,) int64
-    end: np.ndarray  # (n,) int64
-    obs: np.ndarray  # (N, obs_dim) float32: rows of those that were recorded
-    actions: np.ndarray
-    rewards: np.ndarray
-    rows: np.ndarray  # (n, 2) int64: rows of each episode in obs, and in actions and rewards
-    seconds: float = 0.0
+    objective: np.ndarray  # (N,) float64
+    measures: np.ndarray  # (N, k) float64
+    length: np.ndarray  # (N,) int64
+    end: np.ndarray  # (N,) int64
+    steps: Steps | None
+    seconds: float
     """That it took."""
 
 
@@ -49,15 +43,13 @@ def cut(n: int, threads: int, largest: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def play_chunk(task: bytes, job: Job, versions: dict[str, str]) -> Packed:
-    """Play all episodes of a part of a batch, one after the other, on the thread it is called in."""
+def play_chunk(task: bytes, job: Job, versions: dict[str, str]) -> Outcomes:
+    """Play all episodes of a part of a batch, on the thread it is called in."""
     try:
-        pool = find_pool(task)
-        check_versions(versions, episode_versions(pool.task))
-        with pool.player() as player:
-            began = time.perf_counter()
-            episodes = [job.play(i, player, pool.task) for i in range(job.n_episodes)]
-            seconds = time.perf_counter() - began
+        known = load_task(task)
+        check_versions(versions, episode_versions(known))
+        _pool.keep = TASKS * count_threads()
+        seconds = _pool.play(known, job)
     except EpisodeFailed:
         raise
     except ModuleNotFoundError as error:
@@ -67,80 +59,43 @@ def play_chunk(task: bytes, job: Job, versions: dict[str, str]) -> Packed:
         ) from None
     except Exception as error:
         raise EpisodeFailed(f"A worker cannot play these episodes. {describe(error)}") from None
-    return pack(episodes)._replace(seconds=seconds)
+    recorded = [job.steps[i] for i in sorted(job.steps)]
+    steps = Steps(*map(np.concatenate, zip(*recorded, strict=True))) if recorded else None
+    return Outcomes(job.objective, job.measures, job.length, job.end, steps, seconds)
+
+
+def count_threads() -> int:
+    """Of the worker that this runs on."""
+    from distributed import get_worker
+
+    try:
+        return get_worker().state.nthreads
+    except ValueError:  # on none
+        return 1
+
+
+@functools.lru_cache(maxsize=TASKS)
+def load_task(task: bytes) -> Task:
+    return pickle.loads(task)  # bytes of our own client, not of a file
+
+
+def take_outcomes(job: Job, first: int, part: Outcomes) -> None:
+    """Put what became of a chunk, whose first solution this is, into the job that it was cut from."""
+    episodes = slice(first * job.episodes_each, first * job.episodes_each + len(part.end))
+    job.objective[episodes], job.measures[episodes] = part.objective, part.measures
+    job.length[episodes], job.end[episodes] = part.length, part.end
+    if part.steps is None:
+        return
+    kept = [i for i in job.recorded.tolist() if episodes.start <= i < episodes.stop]
+    rows = job.length[kept].cumsum()[:-1]
+    obs_rows = rows + np.arange(1, len(kept))  # an episode has an observation more than steps
+    pieces = np.split(part.steps.obs, obs_rows), np.split(part.steps.actions, rows), np.split(part.steps.rewards, rows)
+    job.steps.update({i: Steps(*one) for i, one in zip(kept, zip(*pieces, strict=True), strict=True)})
 
 
 def check_versions(versions: dict[str, str], here: dict[str, str]) -> None:
-    others = [f"{name} {here[name]} instead of {version}" for name, version in versions.items() if here[name] != version]
+    others = [f"{name} {here.get(name)} instead of {old}" for name, old in versions.items() if here.get(name) != old]
     if others:
         raise EpisodeFailed(
             f"A worker has {', '.join(others)}, and could give other results. Install the same versions everywhere."
         )
-
-
-def pack(episodes: list[Episode]) -> Packed:
-    rows = np.array([(len(e.obs), len(e.actions)) for e in episodes], np.int64)
-    return Packed(
-        np.array([e.objective for e in episodes], float),
-        np.array([e.measures for e in episodes], float),
-        np.array([e.length for e in episodes], np.int64),
-        np.array([e.end for e in episodes], np.int64),
-        np.concatenate([e.obs for e in episodes]),
-        np.concatenate([e.actions for e in episodes]),
-        np.concatenate([e.rewards for e in episodes]),
-        rows,
-    )
-
-
-def unpack(packed: Packed) -> list[Episode]:
-    obs_rows, rows = packed.rows.cumsum(axis=0)[:-1].T
-    return [
-        Episode(float(objective), measures, int(length), int(end), *steps)
-        for objective, measures, length, end, *steps in zip(
-            packed.objective,
-            packed.measures,
-            packed.length,
-            packed.end,
-            np.split(packed.obs, obs_rows),
-            np.split(packed.actions, rows),
-            np.split(packed.rewards, rows),
-            strict=True,
-        )
-    ]
-
-
-class Pool:
-    """Players of one task on this worker, as many as threads play at once."""
-
-    def __init__(self, task: Task) -> None:
-        self.task = task
-        self._idle: queue.SimpleQueue[Player] = queue.SimpleQueue()
-
-    @contextlib.contextmanager
-    def player(self) -> Iterator[Player]:
-        try:
-            player = self._idle.get_nowait()
-        except queue.Empty:
-            player = make_player(self.task)
-        try:
-            yield player
-        finally:
-            self._idle.put(player)
-
-    def close(self) -> None:
-        with contextlib.suppress(queue.Empty):
-            while True:
-                self._idle.get_nowait().close()
-
-
-_pools: dict[bytes, Pool] = {}
-_lock = threading.Lock()
-
-
-def find_pool(task: bytes) -> Pool:
-    with _lock:
-        pool = _pools.pop(task, None) or Pool(pickle.loads(task))  # bytes of our own client, not of a file
-        _pools[task] = pool  # the newest at the end
-        while len(_pools) > TASKS:
-            _pools.pop(next(iter(_pools))).close()
-        return pool

@@ -19,13 +19,12 @@ from numpy.typing import ArrayLike
 
 from gaits.checks import above_zero
 from gaits.console import describe, say
+from gaits.episodes import Batch, EpisodeFailed, Job, make_job
 from gaits.evaluation import schedulers
-from gaits.evaluation.chunks import cut, play_chunk, unpack
-from gaits.evaluation.job import Job, make_job
-from gaits.evaluation.player import EpisodeFailed
-from gaits.evaluation.results import Evaluator, Results
+from gaits.evaluation.chunks import cut, play_chunk, take_outcomes
+from gaits.evaluation.compute import Compute
+from gaits.evaluation.results import CLOSED, Evaluator, Results, assemble
 from gaits.evaluation.schedulers import ClusterLost, connect, open_cluster
-from gaits.physics.world import Episode
 from gaits.tasks.task import Task
 from gaits.versions import episode_versions
 
@@ -58,12 +57,11 @@ class ClusterEvaluator(Evaluator):
             or given up if nothing watches over them. Chunks are made small enough for it.
     """
 
-    def __init__(self, task: Task, scheduler: str, workers: int | None = None, deadline: float = 300.0) -> None:
-        if task.env is not None:
-            task.env.check()
+    def __init__(self, task: Task, scheduler: str, workers: int | None = None, deadline: float = Compute.deadline) -> None:
+        task.problem.check()
         above_zero("deadline", deadline)
         self.task, self.scheduler, self.deadline = task, scheduler, deadline
-        self.seconds = 0.0  # that a solution took at most; 0: nothing is known yet
+        self.seconds = 0.0  # that a solution took at most, of late; 0: nothing is known yet
         self._task_bytes = pickle.dumps(task)
         self._closed = False
         with contextlib.ExitStack() as stack:
@@ -98,12 +96,14 @@ class ClusterEvaluator(Evaluator):
             raise OSError("lost")
         return self.client.sync(getattr(self.client.scheduler, what), callback_timeout=ANSWER, **options)
 
-    def submit(
-        self, solutions: ArrayLike, seeds: ArrayLike, transitions: ArrayLike = False, **options: Any
-    ) -> ClusterPending:
+    def submit(self, batch: Batch, seeds: ArrayLike) -> ClusterPending:
         if self._closed:
             raise RuntimeError("This evaluator is closed; make a new one.")
-        return ClusterPending(self, make_job(self.task, solutions, seeds, transitions, **options))
+        return ClusterPending(self, make_job(self.task, batch, seeds))
+
+    def note_seconds(self, slowest: float) -> None:
+        """Learn from a batch's slowest solution. What was known fades, or one hiccup would make chunks small for ever."""
+        self.seconds = max(slowest, self.seconds / 2)
 
     def send(self, job: Job, chunk: Chunk) -> Any:
         """A future of the chunk's episodes."""
@@ -163,7 +163,7 @@ class ClusterPending:
     def __init__(self, evaluator: ClusterEvaluator, job: Job) -> None:
         self.evaluator, self.job = evaluator, job
         self.out: dict[Any, Chunk] = {}  # by future
-        self.played: dict[int, list[Episode]] = {}  # by the chunk's first solution
+        self.slowest = 0.0  # seconds per solution
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         bounds = cut(len(job.solutions), max(evaluator.threads, 1), evaluator.largest)
         self._send(Chunk(start, stop) for start, stop in bounds)
@@ -179,7 +179,7 @@ class ClusterPending:
         try:
             while self.out:
                 if self.evaluator._closed:
-                    raise RuntimeError("The evaluator was closed while this job was being evaluated.")
+                    raise RuntimeError(CLOSED)
                 if ended := self._wait():
                     self._take(ended)
                     heard = time.monotonic()
@@ -190,8 +190,8 @@ class ClusterPending:
             with contextlib.suppress(Exception):
                 self.evaluator.client.cancel(list(self.out))
             raise
-        episodes = [episode for start in sorted(self.played) for episode in self.played[start]]
-        return self.job.assemble(episodes, self.evaluator.task)
+        self.evaluator.note_seconds(self.slowest)
+        return assemble(self.job)
 
     def _wait(self) -> list[Any]:
         """Futures that have ended since the last time, if any do within a moment."""
@@ -224,10 +224,10 @@ class ClusterPending:
         chunks = {future: self.out.pop(future) for future in ended}
         finished = [future for future in ended if future.status == "finished"]
         try:
-            for future, packed in zip(finished, self.evaluator.client.gather(finished), strict=True):
+            for future, played in zip(finished, self.evaluator.client.gather(finished), strict=True):
                 chunk = chunks.pop(future)
-                self.played[chunk.start] = unpack(packed)
-                self.evaluator.seconds = max(self.evaluator.seconds, packed.seconds / (chunk.stop - chunk.start))
+                take_outcomes(self.job, chunk.start, played)
+                self.slowest = max(self.slowest, played.seconds / (chunk.stop - chunk.start))
         except EpisodeFailed:
             raise
         except Exception as error:  # the scheduler went, and what was finished with it

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import queue
-from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from typing import Any
 
 from numpy.typing import ArrayLike
 
 from gaits.checks import whole_number
-from gaits.evaluation.job import Job, make_job
-from gaits.evaluation.player import Player, make_local_player
-from gaits.evaluation.results import Evaluator, Results
-from gaits.physics.world import Episode
+from gaits.episodes import Batch, Job, Pool, make_job
+from gaits.evaluation.results import CLOSED, Evaluator, Results, assemble
 from gaits.tasks.task import Task
 
 
@@ -30,65 +25,45 @@ class LocalEvaluator(Evaluator):
     def __init__(self, task: Task, workers: int | None = None) -> None:
         if not isinstance(task, Task):
             raise ValueError(f"task must be a Task, as gaits.make_task({str(task)!r}) gives; got {task!r}.")
-        workers = available_cores() if workers is None else whole_number("workers", workers, 1)
-        if task.env is not None:
-            task.env.check()
+        self.workers = available_cores() if workers is None else whole_number("workers", workers, 1)
+        task.problem.check()
         self.task = task
-        self.workers = workers
         self._closed = False
-        self._players: queue.SimpleQueue[Player] = queue.SimpleQueue()
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="gaits-rollout")
+        self._pool = Pool(self.workers, task.problem.make_local_player)
+        self._threads = ThreadPoolExecutor(self.workers, thread_name_prefix="gaits-rollout")
         try:
-            starting = self._threads.map if task.env is not None else map  # a process takes seconds to start
-            for player in starting(make_local_player, [task] * workers):
-                self._players.put(player)
+            self._pool.fill(task, self._threads.map if task.problem.own_process else map)  # a process takes seconds to start
         except BaseException:
             self.close()
             raise
 
-    def submit(self, solutions: ArrayLike, seeds: ArrayLike, transitions: ArrayLike = False, **options: Any) -> LocalPending:
+    def submit(self, batch: Batch, seeds: ArrayLike) -> LocalPending:
         if self._closed:
             raise RuntimeError("This evaluator is closed; make a new one.")
-        job = make_job(self.task, solutions, seeds, transitions, **options)
-        episodes: list[Episode | None] = [None] * job.n_episodes
-        turns = iter(range(job.n_episodes))
-        futures = [self._threads.submit(self._work, job, turns, episodes) for _ in range(min(self.workers, job.n_episodes))]
-        return LocalPending(self.task, job, episodes, futures)
-
-    def _work(self, job: Job, turns: Iterator[int], episodes: list[Episode | None]) -> None:
-        player = self._players.get()
-        try:
-            while not self._closed and (turn := next(turns, len(episodes))) < len(episodes):
-                episodes[turn] = job.play(turn, player, self.task)
-        except BaseException:
-            for _ in turns:  # the others need not go on
-                pass
-            raise
-        finally:
-            self._players.put(player)
+        job = make_job(self.task, batch, seeds)
+        threads = range(min(self.workers, job.n_episodes))
+        return LocalPending(job, [self._threads.submit(self._pool.play, self.task, job) for _ in threads])
 
     def close(self) -> None:
-        """Stop after the episodes under way, and free all threads and players."""
+        """Stop after the episodes under way, at once where they are played in processes; free all threads and players."""
         self._closed = True
+        self._pool.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
-        while not self._players.empty():
-            self._players.get().close()
 
 
 class LocalPending:
     """A job that threads are working on."""
 
-    def __init__(self, task: Task, job: Job, episodes: list[Episode | None], futures: list[Future[None]]) -> None:
-        self._task, self._job, self._episodes, self._futures = task, job, episodes, futures
+    def __init__(self, job: Job, futures: list[Future[float]]) -> None:
+        self.job, self._futures = job, futures
 
     def result(self) -> Results:
         for future in self._futures:
             with contextlib.suppress(CancelledError):
                 future.result()
-        played = [episode for episode in self._episodes if episode is not None]
-        if len(played) < len(self._episodes):
-            raise RuntimeError("The evaluator was closed while this job was being evaluated.")
-        return self._job.assemble(played, self._task)
+        if not self.job.complete:
+            raise RuntimeError(CLOSED)
+        return assemble(self.job)
 
 
 def available_cores() -> int:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gaits.episodes import NON_FINITE, TERMINATED, TRUNCATED, Batch, Job
 from gaits.tasks.task import Task
+
+CLOSED = "The evaluator was closed while this job was being evaluated."
 
 
 @dataclass(frozen=True)
@@ -33,12 +36,54 @@ class Results:
     length: np.ndarray  # (n,) int64, steps over all episodes
     failed: np.ndarray  # (n,) bool: an episode met numbers that are not finite, and ended just before
     episode_objective: np.ndarray  # (n, E) float64
+    seeds: np.ndarray  # (n, E) int64, of the episodes
     transitions: Transitions | None = None
+
+    @property
+    def seed(self) -> np.ndarray:
+        """(n,) the seed of each solution's first episode, which is its only one in a search."""
+        return self.seeds[:, 0]
 
     def rows(self, which: slice) -> Results:
         """The results of some of the solutions, without transitions."""
-        names = ("objective", "measures", "length", "failed", "episode_objective")
+        names = ("objective", "measures", "length", "failed", "episode_objective", "seeds")
         return Results(**{name: getattr(self, name)[which] for name in names})
+
+
+def assemble(job: Job) -> Results:
+    """The results of a job that was played to its end."""
+    shape = job.seeds.shape
+    objective = job.objective.reshape(shape)
+    return Results(
+        objective=objective.mean(axis=1),
+        measures=job.measures.reshape(*shape, job.n_measures).mean(axis=1),
+        length=job.length.reshape(shape).sum(axis=1),
+        failed=(job.end == NON_FINITE).reshape(shape).any(axis=1),
+        episode_objective=objective,
+        seeds=job.seeds,
+        transitions=_join(job) if job.steps else None,
+    )
+
+
+def _join(job: Job) -> Transitions:
+    """The steps of all recorded episodes, in order."""
+    kept = job.recorded
+    steps = [job.steps[i] for i in kept.tolist()]
+    lengths = job.length[kept]
+    last = np.cumsum(lengths)[lengths > 0] - 1
+    ends = job.end[kept][lengths > 0]
+    terminated, truncated = np.zeros((2, lengths.sum()), bool)
+    terminated[last] = ends == TERMINATED
+    truncated[last] = ends == TRUNCATED
+    return Transitions(
+        obs=np.concatenate([one.obs[:-1] for one in steps]),
+        action=np.concatenate([one.actions for one in steps]),
+        reward=np.concatenate([one.rewards for one in steps]),
+        next_obs=np.concatenate([one.obs[1:] for one in steps]),
+        terminated=terminated,
+        truncated=truncated,
+        solution=np.repeat(kept // job.episodes_each, lengths),
+    )
 
 
 class Pending(Protocol):
@@ -56,24 +101,10 @@ class Evaluator(Protocol):
 
     task: Task
 
-    def submit(
-        self,
-        solutions: ArrayLike,
-        seeds: ArrayLike,
-        transitions: ArrayLike = False,
-        *,
-        action_noise: float = 0.0,
-        obs_mean: ArrayLike | None = None,
-        obs_std: ArrayLike | None = None,
-    ) -> Pending:
-        """Start evaluating.
+    def submit(self, batch: Batch, seeds: ArrayLike) -> Pending:
+        """Start evaluating a batch of n solutions.
 
-        Args:
-            solutions: (n, solution_dim) policy parameters.
-            seeds: (n,) one seed per solution, or (n, E) for E episodes each. Seed s plays the episode of ``reset(seed=s)``.
-            transitions: Whether to keep every step; one bool, or one per solution.
-            action_noise: Standard deviation of Gaussian noise added to every action.
-            obs_mean, obs_std: (obs_dim,) or (n, obs_dim); policies see (obs - mean) / std.
+        ``seeds`` are (n,), one per solution, or (n, E) for E episodes each. Seed s plays the episode of ``reset(seed=s)``.
         """
 
     def evaluate(
@@ -86,9 +117,9 @@ class Evaluator(Protocol):
         obs_mean: ArrayLike | None = None,
         obs_std: ArrayLike | None = None,
     ) -> Results:
-        """Evaluate: ``submit(...).result()``, whose arguments these are."""
-        options = {"action_noise": action_noise, "obs_mean": obs_mean, "obs_std": obs_std}
-        return self.submit(solutions, seeds, transitions, **options).result()  # type: ignore[arg-type]
+        """Evaluate solutions, and wait for it. The arguments are those of ``Batch``, and seeds as for ``submit``."""
+        options: dict[str, Any] = {"action_noise": action_noise, "obs_mean": obs_mean, "obs_std": obs_std}
+        return self.submit(Batch(solutions, transitions=transitions, **options), seeds).result()
 
     def close(self) -> None:
         """Free everything it holds."""

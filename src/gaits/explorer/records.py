@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from gaits.algorithms import ALGORITHMS
-from gaits.archives import NOT_ADDED
+from gaits.archives import NO_SEED, NOT_ADDED
+from gaits.episodes import check_seed
 from gaits.explorer.files import NotNow, NotThere, open_file, read_last_row, read_row, read_table, stamp
 from gaits.explorer.packing import pack, plain
-from gaits.explorer.seeds import candidate_seeds
 from gaits.runs import Run, history
 from gaits.runs.evaluation import load_evaluation
 
@@ -27,8 +27,8 @@ class Elite:
     solution: np.ndarray  # (solution_dim,) float32
     objective: float
     measures: list[float]
-    statistics: dict[str, np.ndarray]  # obs_mean and obs_std of ME-ES
-    seeds: list[int]  # one of which it may have been recorded with
+    statistics: dict[str, Any]  # obs_mean and obs_std of ME-ES
+    seed: int | None  # of the episode that was recorded; None in runs written before seeds were kept
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,7 @@ class Record:
     @property
     def unplayable(self) -> str:
         """Why its policies cannot be watched; empty if they can."""
-        task = self.run.task
-        if task.function is not None:
-            return f"{task.title} is a function, not a robot: there is nothing to watch, only the map."
-        return "" if task.robot is not None else f"{task.title} has no robot that can be drawn here, only the map."
+        return self.run.task.unwatchable
 
     def describe(self) -> dict[str, Any]:
         config, task = self.run.config, self.run.task
@@ -157,11 +154,12 @@ class Record:
                 statistics = {name: read_row(raw, file, name, row) for name in ("obs_mean", "obs_std") if name in file.files}
                 solution, objective = read_row(raw, file, "solution", row), float(file["objective"][row])
                 measures = file["measures"][row].tolist()
+                seed = int(file["seed"][row]) if "seed" in file.files else NO_SEED
         except (NotNow, NotThere):
             raise
         except Exception as error:
             raise NotNow(f"The archive of {self.name} cannot be read ({error}).") from None
-        return Elite(solution, objective, measures, statistics, candidate_seeds(self.run, cell, objective))
+        return Elite(solution, objective, measures, statistics, None if seed == NO_SEED else check_seed(seed))
 
 
 def make_records(runs: list[Run]) -> list[Record]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gaits.evaluation.results import Results
-from gaits.tasks.task import Function
+from gaits.tasks.function import Function
 
 
 class ExactGradients:

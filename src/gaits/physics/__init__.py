@@ -7,8 +7,8 @@ import os
 
 from gaits.console import say
 from gaits.physics import capi
-from gaits.physics.module import ModuleSimulator
 from gaits.physics.native import NativeSimulator
+from gaits.physics.pybullet_module import ModuleSimulator
 from gaits.physics.world import Simulator
 from gaits.tasks.task import Task
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gaits.physics import capi, world
-from gaits.tasks.task import Robot
+from gaits.tasks.qdgym import Robot
 
 DISTANCE, YAW, PITCH, FIELD_OF_VIEW = 2.6, 10.0, -15.0, 60.0
 ROBOT_COLOR = (0.87, 0.56, 0.02, 1.0)
@@ -48,6 +48,10 @@ class Camera:
         )
         pixels = np.frombuffer(bytes(image[2]), np.uint8)  # a tuple of ints: four times as fast as through np.array
         return pixels.reshape(self.height, self.width, 4)[:, :, :3].copy()
+
+    def picture_at(self, positions: np.ndarray) -> np.ndarray:
+        """The same, from a row of a trace."""
+        return self.picture(positions[:7], positions[list(self.layout.q_index)])
 
     def close(self) -> None:
         self.p.disconnect(self.client)

@@ -8,9 +8,10 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from gaits.physics import kernel, make_simulator
+from gaits.episodes import TRUNCATED, check_seed
+from gaits.physics import make_simulator
 from gaits.physics.camera import Camera
-from gaits.physics.world import Simulator, check_seed
+from gaits.physics.world import Simulator
 from gaits.tasks import make_task
 
 REWARD_TERMS = ("alive", "progress", "electricity", "joints_at_limit")
@@ -38,7 +39,7 @@ class QDEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._size = width, height
         self._simulator: Simulator | None = make_simulator(self.task)
         self._camera: Camera | None = None
-        self._touched = np.zeros(len(self.task.body.feet))
+        self._touched = np.zeros(len(self.task.robot.feet))
         self._steps: int | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
@@ -59,8 +60,8 @@ class QDEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         reward, end = simulator.step(action)
         self._steps += 1
         self._touched += simulator.state.contact
-        truncated = end == kernel.TRUNCATED and self._steps >= self.task.max_steps
-        return simulator.state.obs.copy(), float(reward), end != kernel.TRUNCATED, truncated, self._info(simulator)
+        truncated = end == TRUNCATED and self._steps >= self.task.max_steps
+        return simulator.state.obs.copy(), float(reward), end != TRUNCATED, truncated, self._info(simulator)
 
     def _open(self) -> Simulator:
         if self._simulator is None:
@@ -70,7 +71,7 @@ class QDEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def _info(self, simulator: Simulator) -> dict[str, Any]:
         state = simulator.state
         return {
-            "measures": self._touched[list(self.task.body.measured_feet)] / max(self._steps or 0, 1),
+            "measures": self._touched[list(self.task.robot.measured_feet)] / max(self._steps or 0, 1),
             "feet_contact": state.contact.copy(),
             "reward_terms": dict(zip(REWARD_TERMS, state.terms.tolist(), strict=True)),
         }
@@ -80,7 +81,7 @@ class QDEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             gymnasium.logger.warn(f"render() needs a mode: gymnasium.make({self.task.env_id!r}, render_mode='rgb_array').")
             return None
         if self._camera is None:
-            self._camera = Camera(self.task.body, *self._size)
+            self._camera = Camera(self.task.robot, *self._size)
         return self._camera.picture(*self._open().pose())
 
     def close(self) -> None:

@@ -18,6 +18,8 @@ import numpy as np
 from numba import carray, njit, types
 from numba.extending import intrinsic
 
+from gaits.episodes.episode import NON_FINITE, TERMINATED, TRUNCATED
+
 SECONDS_PER_STEP = 0.0165
 TARGET_DISTANCE = 1000.0
 OBS_CLIP = np.float32(5.0)
@@ -26,9 +28,6 @@ LIFT_HEIGHT = 1000.0
 
 # Without the numpy error model every division checks for zero and raises, which keeps loops from being vectorized.
 compiled = njit(nogil=True, cache=True, error_model="numpy")
-
-# How an episode ended.
-TRUNCATED, TERMINATED, NON_FINITE = 0, 1, 2
 
 
 class Body(NamedTuple):

@@ -13,10 +13,11 @@ import gymnasium
 import numpy as np
 
 from gaits.console import say_if_slow
+from gaits.episodes import Episode, Job, Player, Setup, play_each
 from gaits.physics import mujoco_kernel as kernel
-from gaits.physics import world
-from gaits.tasks.mujoco import NEEDS_MUJOCO
-from gaits.tasks.task import MujocoRobot, Task
+from gaits.physics.world import Recorder
+from gaits.tasks.mujoco import MujocoRobot
+from gaits.tasks.task import Task
 
 LIBRARY_NAMES = ("libmujoco.so*", "libmujoco*.dylib", "mujoco.dll")
 NEEDED = "mj_geomDistance"
@@ -42,21 +43,20 @@ def load() -> ModuleType:
     return mujoco
 
 
-class MujocoPlayer:
+class MujocoPlayer(Player):
     """One robot in a simulation of its own. Not to be shared between threads; any number may play at once."""
 
-    def __init__(self, task: Task) -> None:
-        assert task.mujoco
+    def __init__(self, task: Task, robot: MujocoRobot) -> None:
         try:
             self.mujoco = load()
         except ModuleNotFoundError as error:
-            raise ValueError(NEEDS_MUJOCO.format(task.name)) from error
-        self.task = task
+            raise ValueError(f"{task.name} needs {robot.remedy}") from error
+        self.task, self.robot = task, robot
         self.sizes = np.array(task.policy.sizes)
-        self.recorder = world.Recorder(task)
-        self.model = load_model(self.mujoco, task.mujoco.model)
+        self.recorder = Recorder(task)
+        self.model = load_model(self.mujoco, robot.model)
         self.data = self.mujoco.MjData(self.model)
-        self.body = make_body(self.mujoco, task.mujoco, self.model, self.data)
+        self.body = make_body(self.mujoco, robot, self.model, self.data)
         self.state = kernel.State(
             obs=np.zeros(task.obs_dim, np.float32),
             touching=np.zeros(self.body.feet.size, np.bool_),
@@ -67,21 +67,23 @@ class MujocoPlayer:
             with say_if_slow("compiling MuJoCo's episodes, once per machine (about 10 seconds)", 4.0):
                 self._warm_up()
 
-    def play(self, setup: world.Setup) -> world.Episode:
-        """The episode that ``reset(seed=seed)`` of Gymnasium's environment starts, with this policy."""
-        assert self.task.mujoco
+    def play(self, job: Job) -> None:
+        """The episodes that ``reset(seed=seed)`` of Gymnasium's environment starts, with these policies."""
+        play_each(job, lambda i: self.rollout(job.setup(i)))
+
+    def rollout(self, setup: Setup) -> Episode:
         measures = np.zeros(self.body.feet.size)
         objective, length, end = kernel.rollout(
-            *(self.body, self.state, *draw_start(self.task.mujoco, self.model, setup.seed)),
+            *(self.body, self.state, *draw_start(self.robot, self.model, setup.seed)),
             *(self.task.max_steps, self.sizes, setup.solution, setup.obs_mean, setup.obs_std, setup.action_noise, measures),
             *self.recorder.arrays(setup.record),
         )
-        return world.Episode(objective, measures, length, end, *self.recorder.copy(setup.record, length))
+        return Episode(objective, measures, length, end, self.recorder.copy(setup.record, length))
 
     def _warm_up(self) -> None:
         obs, noise = np.zeros(self.task.obs_dim, np.float32), np.zeros((0, self.task.action_dim), np.float32)
         solution = np.zeros(self.task.solution_dim, np.float32)
-        self.play(world.Setup(solution, 0, obs, obs + 1, noise, record=False))
+        self.rollout(Setup(solution, 0, obs, obs + 1, noise))
 
     def close(self) -> None:
         """Let MuJoCo's memory go."""

@@ -15,16 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from gaits.physics.kernel import (
-    NON_FINITE,
-    TERMINATED,
-    TRUNCATED,
-    choose_action,
-    compiled,
-    copy,
-    pairwise_sum,
-    transpose_weights,
-)
+from gaits.episodes.episode import NON_FINITE, TERMINATED, TRUNCATED
+from gaits.physics.kernel import choose_action, compiled, copy, pairwise_sum, transpose_weights
 
 # MuJoCo reports a warning, on stdout and in a file, when it counts the first of its kind. Counters start here instead of
 # at zero, so it stays quiet; and they leave here when MuJoCo resets an unstable simulation, which clears them.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gaits.console import say_if_slow
+from gaits.episodes import NON_FINITE, Episode, Setup
 from gaits.physics import capi, kernel, world
 from gaits.tasks.task import Task
 
@@ -18,7 +19,7 @@ class NativeSimulator:
         self.task = task
         self.sizes = np.array(task.policy.sizes)
         self.recorder = world.Recorder(task)
-        self.no_trace = world.make_trace(task, 0)
+        self.no_trace = world.make_trace(task, wanted=False)
         self._build()
         if not kernel.rollout.signatures:
             with say_if_slow("compiling the physics, once per machine (about 15 seconds)", 4.0):
@@ -42,9 +43,9 @@ class NativeSimulator:
             ChangeDynamicsInfoSetLateralFriction=(floor, -1, world.FLOOR_FRICTION),
             ChangeDynamicsInfoSetRestitution=(floor, -1, world.FLOOR_RESTITUTION),
         )
-        path = world.model_path(self.task.body.model)
+        path = world.model_path(self.task.robot.model)
         body = client.load_body("LoadMJCFCommandInit", path, LoadMJCFCommandSetFlags=world.MODEL_FLAGS)
-        layout = world.find_layout(self.task.body)
+        layout = world.find_layout(self.task.robot)
         for link, friction in layout.changed_friction:
             client.run("InitChangeDynamicsInfo", ChangeDynamicsInfoSetLateralFriction=(body, link, friction))
         for q, u in zip(layout.q_index, layout.u_index, strict=True):
@@ -58,7 +59,7 @@ class NativeSimulator:
                 JointControlSetKd=(u, world.MOTOR_GAIN),
                 JointControlSetMaximumForce=(u, 0.0),
             )
-        self.body = world.make_body(self.task.body, body, floor)
+        self.body = world.make_body(self.task.robot, body, floor)
         self.state = world.make_state(self.body, self.task.obs_dim)
         self.saved = client.save_state()
 
@@ -67,30 +68,22 @@ class NativeSimulator:
 
     def step(self, action: np.ndarray) -> tuple[float, int]:
         reward, end = kernel.step_bullet(self.client.handle, self.body, self.state, action)
-        if end == kernel.NON_FINITE:
+        if end == NON_FINITE:
             self._rebuild()
         return reward, end
 
-    def rollout(
-        self,
-        solution: np.ndarray,
-        q0: np.ndarray,
-        obs_mean: np.ndarray,
-        obs_std: np.ndarray,
-        action_noise: np.ndarray,
-        record: bool,
-        trace: world.Trace | None = None,
-    ) -> world.Episode:
+    def rollout(self, setup: Setup, q0: np.ndarray) -> Episode:
         measures = np.zeros(self.body.measured_feet.size)
-        arrays: tuple[np.ndarray, ...] = (*self.recorder.arrays(record), *(trace or self.no_trace))
+        trace = world.make_trace(self.task) if setup.trace else self.no_trace
         objective, length, end = kernel.rollout(
-            *(self.client.handle, self.saved, self.body, self.state),
-            *(q0, self.task.max_steps, self.sizes, solution, obs_mean, obs_std, action_noise, measures),
-            *arrays,
+            *(self.client.handle, self.saved, self.body, self.state, q0, self.task.max_steps, self.sizes),
+            *(setup.solution, setup.obs_mean, setup.obs_std, setup.action_noise, measures),
+            *(*self.recorder.arrays(setup.record), *trace),
         )
-        if end == kernel.NON_FINITE:
+        if end == NON_FINITE:
             self._rebuild()
-        return world.Episode(objective, measures, length, end, *self.recorder.copy(record, length))
+        drawn = world.cut_trace(trace, length) if setup.trace else None
+        return Episode(objective, measures, length, end, self.recorder.copy(setup.record, length), drawn)
 
     def pose(self) -> tuple[np.ndarray, np.ndarray]:
         q_index = self.body.all_q_index
@@ -101,7 +94,7 @@ class NativeSimulator:
     def _warm_up(self) -> None:
         obs, action = np.zeros(self.task.obs_dim, np.float32), np.zeros((0, self.task.action_dim), np.float32)
         solution, q0 = np.zeros(self.task.solution_dim, np.float32), np.zeros(self.task.action_dim)
-        self.rollout(solution, q0, obs, obs + 1, action, record=False)
+        self.rollout(Setup(solution, 0, obs, obs + 1, action), q0)
 
     def _rebuild(self) -> None:
         """Numbers that are not finite survive in Bullet's caches; a new client has none."""

@@ -78,7 +78,7 @@ class QDGymEnv:
 
     def reset(self, seed: int) -> np.ndarray:
         self.env.seed(seed)
-        self.steps, self.touched = 0, np.zeros(len(self.task.body.feet))
+        self.steps, self.touched = 0, np.zeros(len(self.task.robot.feet))
         return self.env.reset()
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, np.ndarray]:
@@ -86,7 +86,7 @@ class QDGymEnv:
         obs, reward, terminated, _ = self.env.step(action)
         self.steps += 1
         self.touched += self.env.robot.feet_contact
-        measures = self.touched[list(self.task.body.measured_feet)] / self.steps
+        measures = self.touched[list(self.task.robot.measured_feet)] / self.steps
         return obs, reward, terminated or self.steps == self.task.max_steps, measures
 
     def close(self) -> None:

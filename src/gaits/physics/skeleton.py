@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gaits.physics.robots import PRISMATIC, Collider, Link, load_robot
-from gaits.tasks.task import Robot
+from gaits.tasks.qdgym import Robot
 
 
 class Capsule(NamedTuple):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from gaits.episodes import Episode, Setup, Steps, Trace
 from gaits.physics import kernel
 from gaits.physics.robots import BASE, MODELS, load_robot
-from gaits.tasks.task import Robot, Task
+from gaits.tasks.qdgym import Robot
+from gaits.tasks.task import Task
 
 GRAVITY = -9.8
 CONTACT_ERP = 0.9
@@ -21,43 +23,16 @@ ELECTRICITY_COST, STALL_COST = -2.0, -0.1
 MODEL_FLAGS = 8 | 32  # links collide with each other, but not with their ancestors
 
 
-class Setup(NamedTuple):
-    """Everything an episode depends on, besides its task."""
-
-    solution: np.ndarray  # (solution_dim,) float32
-    seed: int
-    """The episode is that of ``reset(seed=seed)``."""
-    obs_mean: np.ndarray  # (obs_dim,) float32; policies see (obs - mean) / std
-    obs_std: np.ndarray  # (obs_dim,) float32
-    action_noise: np.ndarray  # (max_steps, action_dim) float32, or no rows
-    record: bool
-    """Whether its steps are wanted."""
+def make_trace(task: Task, wanted: bool = True) -> Trace:
+    """Room for the task's longest episode; for no step if it is not wanted."""
+    steps = task.max_steps if wanted else 0
+    n_positions = max(find_layout(task.robot).q_index) + 1
+    return Trace(np.zeros((steps + 1, n_positions)), np.zeros((steps, len(task.robot.feet)), np.float32))
 
 
-class Episode(NamedTuple):
-    """The outcome of one rollout; the last three are empty unless they were asked for."""
-
-    objective: float
-    measures: np.ndarray  # (M,)
-    length: int
-    end: int  # kernel.TRUNCATED, TERMINATED or NON_FINITE
-    obs: np.ndarray  # (length + 1, obs_dim) float32
-    actions: np.ndarray  # (length, action_dim) float32
-    rewards: np.ndarray  # (length,) float64
-
-
-class Trace(NamedTuple):
-    """Where an episode is written step by step, to be drawn later."""
-
-    positions: np.ndarray  # (max_steps + 1, Q) float64: Bullet's positions: base position, base quaternion, joints
-    contacts: np.ndarray  # (max_steps, feet) float32: whether each foot is on the ground after a step
-
-
-def make_trace(task: Task, steps: int | None = None) -> Trace:
-    """Room for an episode of so many steps; default: the task's longest."""
-    steps = task.max_steps if steps is None else steps
-    n_positions = max(find_layout(task.body).q_index) + 1
-    return Trace(np.zeros((steps + 1, n_positions)), np.zeros((steps, len(task.body.feet)), np.float32))
+def cut_trace(trace: Trace, length: int) -> Trace:
+    """What an episode of so many steps has written."""
+    return Trace(trace.positions[: length + 1], trace.contacts[:length])
 
 
 class Simulator(Protocol):
@@ -73,33 +48,14 @@ class Simulator(Protocol):
     def step(self, action: np.ndarray) -> tuple[float, int]:
         """Apply a float32 action (J,). Returns (reward, how the episode ended; TRUNCATED if it goes on)."""
 
-    def rollout(
-        self,
-        solution: np.ndarray,
-        q0: np.ndarray,
-        obs_mean: np.ndarray,
-        obs_std: np.ndarray,
-        action_noise: np.ndarray,
-        record: bool,
-        trace: Trace | None = None,
-    ) -> Episode:
-        """One whole episode of a policy; ``trace`` takes the positions and contacts of its steps."""
+    def rollout(self, setup: Setup, q0: np.ndarray) -> Episode:
+        """One whole episode of a policy, with joints at ``q0`` at its start."""
 
     def pose(self) -> tuple[np.ndarray, np.ndarray]:
         """Base position and quaternion (7,), and the position of every moving joint: enough to draw the robot."""
 
     def close(self) -> None:
         """Free the physics client."""
-
-
-MAX_SEED = 2**63 - 1
-
-
-def check_seed(seed: Any) -> int:
-    """The seed as an int, if an episode can have it."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed <= MAX_SEED:
-        raise ValueError(f"A seed must be a whole number from 0 to 2**63 - 1; got {seed}.")
-    return int(seed)
 
 
 def start_angles(seed: int, n_joints: int) -> np.ndarray:
@@ -146,6 +102,15 @@ def find_layout(robot: Robot) -> Layout:
             (colliders[foot].link, float(factor * colliders[foot].friction)) for foot, factor in robot.friction
         ),
     )
+
+
+def name_observations(robot: Robot) -> list[str]:
+    """What the numbers of an observation are, in order; each is clipped to [-5, 5]."""
+    sideways = "velocity sideways" if find_layout(robot).torso < 0 else "yaw rate"  # QDGym's slip, see kernel.read_bullet
+    body = ["height above the start", "sin of the angle to the goal", "cos of the angle to the goal"]
+    body += [f"0.3 * {speed}" for speed in ("velocity forward", sideways, "velocity up")] + ["roll", "pitch"]
+    joints = [f"{what} of {joint}" for joint in robot.joints for what in ("position", "0.1 * speed")]
+    return body + joints + [f"contact of {foot}" for foot in robot.feet]
 
 
 def model_path(name: str) -> str:
@@ -209,31 +174,31 @@ def make_state(body: kernel.Body, obs_dim: int) -> kernel.State:
 
 
 class Recorder:
-    """Arrays an episode is written into: full size when transitions are wanted, else empty. Kept between episodes."""
+    """Arrays an episode's steps are written into: full size when they are wanted, else empty. Kept between episodes."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.full: tuple[np.ndarray, ...] | None = None
+        self.full: Steps | None = None
         self.empty = self._allocate(0)
 
-    def _allocate(self, steps: int) -> tuple[np.ndarray, ...]:
+    def _allocate(self, steps: int) -> Steps:
         task = self.task
-        return (
+        return Steps(
             np.zeros((steps + 1, task.obs_dim), np.float32),
             np.zeros((steps, task.action_dim), np.float32),
             np.zeros(steps),
         )
 
-    def arrays(self, record: bool) -> tuple[np.ndarray, ...]:
+    def arrays(self, record: bool) -> Steps:
         if not record:
             return self.empty
         if self.full is None:
             self.full = self._allocate(self.task.max_steps)
         return self.full
 
-    def copy(self, record: bool, length: int) -> tuple[np.ndarray, ...]:
-        """The episode just written, in arrays of its own."""
+    def copy(self, record: bool, length: int) -> Steps | None:
+        """The episode just written, in arrays of its own, if it was to be recorded."""
         if not record:
-            return self.empty
+            return None
         obs, actions, rewards = self.arrays(record)
-        return obs[: length + 1].copy(), actions[:length].copy(), rewards[:length].copy()
+        return Steps(obs[: length + 1].copy(), actions[:length].copy(), rewards[:length].copy())

@@ -63,7 +63,7 @@ class Run:
 
     @functools.cached_property
     def history(self) -> dict[str, np.ndarray]:
-        """iteration, objective, measures, cell and status of every solution offered to the archive."""
+        """iteration, objective, measures, cell, status and seed of every solution offered to the archive."""
         return history.load(_existing(self.folder / "history.npz"))
 
     @property

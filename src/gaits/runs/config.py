@@ -19,12 +19,10 @@ from gaits.algorithms import ALGORITHMS
 from gaits.checks import lookup, make_settings, positive, whole_number
 from gaits.runs.files import write_whole
 from gaits.tasks import OURS, TASKS, Task, make_task, register_task
-from gaits.tasks.environment import Environment
+from gaits.tasks.unknown import Unknown
 from gaits.versions import run_versions
 
 VERSION = 1
-TASK_FIELDS = ("grid", "objective_range", "max_steps", "hidden", "archive", "cells")
-KINDS = ("robot", "mujoco", "function")
 OWN_FIELDS = ("title", "measure_names", "measure_range", "obs_dim", "action_dim")
 """What must also be known of a task of the user's own, to read its run where the task is not known."""
 
@@ -86,7 +84,7 @@ class Config:
         if self.own_task is not None and self.task not in TASKS:
             own = {name: _tuples(value) for name, value in self.own_task.items() if name in OWN_FIELDS}
             fields = {name: _tuples(value) for name, value in self.task_fields.items()}
-            return Task(name=self.task, env=Environment(None, (), source=self.own_task.get("source")), **own, **fields)
+            return Task(name=self.task, problem=Unknown(self.own_task.get("source")), **own, **fields)
         task = lookup("task", self.task, TASKS).with_(**self.task_fields)
         if self.own_task is not None:
             changed = _changed({name: self.own_task.get(name) for name in OWN_FIELDS}, _own_fields(task))
@@ -102,7 +100,7 @@ class Config:
     def changed_fields(self) -> dict[str, Any]:
         """Fields of the task that are not its own; all of them, where the task is not known."""
         task = TASKS.get(self.task)
-        return _changed(self.task_fields, {name: getattr(task, name, None) for name in TASK_FIELDS})
+        return _changed(self.task_fields, {} if task is None else task.changeable)
 
     @property
     def changed_settings(self) -> dict[str, Any]:
@@ -154,16 +152,18 @@ def make_config(task: str | Task, algorithm: str, settings: dict[str, Any], **fi
     if isinstance(task, str):
         task = make_task(task)
     own = None
-    if task.env is not None and task.name not in OURS:
-        own = {**_own_fields(task), "source": task.env.source}
-        if (known := TASKS.get(task.name)) is None or known.env != task.env or _own_fields(known) != _own_fields(task):
+    known = TASKS.get(task.name)
+    changed = known is None or known.problem != task.problem or _own_fields(known) != _own_fields(task)
+    if task.name not in OURS:
+        own = {**_own_fields(task), "source": task.problem.source}
+        if changed:
             register_task(task)
-    elif task.name not in TASKS or any(getattr(task, kind) != getattr(TASKS[task.name], kind) for kind in KINDS):
-        raise ValueError(f"A run can only be resumed on a registered task; {task.name!r} is not one, or was changed.")
+    elif changed:
+        raise ValueError(f"A run can only be resumed on a registered task; this {task.name!r} is another than ours.")
     return Config(
         task=task.name,
         algorithm=algorithm,
-        task_fields={name: getattr(task, name) for name in TASK_FIELDS},
+        task_fields=task.changeable,
         settings=dataclasses.asdict(resolved),
         own_task=own,
         versions=run_versions(task),

@@ -7,9 +7,9 @@ from typing import IO
 
 import numpy as np
 
-from gaits.archives import NOT_ADDED, Insertions
+from gaits.archives import NO_SEED, NOT_ADDED, Insertions
 
-FIELDS = ("iteration", "objective", "measures", "cell", "status")
+FIELDS = ("iteration", "objective", "measures", "cell", "status", "seed")
 
 
 class History:
@@ -22,8 +22,9 @@ class History:
             "measures": np.zeros((0, n_measures)),
             "cell": np.zeros(0, np.int32),
             "status": np.zeros(0, np.int8),
+            "seed": np.zeros(0, np.int64),
         }
-        self._chunks = [empty if arrays is None else arrays]
+        self._chunks = [empty if arrays is None else _with_seeds(arrays)]
 
     def add(self, iteration: int, insertions: list[Insertions]) -> None:
         for one in insertions:
@@ -34,6 +35,7 @@ class History:
                     "measures": one.measures,
                     "cell": one.cell.astype(np.int32),
                     "status": one.status,
+                    "seed": one.seed,
                 }
             )
 
@@ -50,11 +52,16 @@ class History:
 def load(path: Path) -> dict[str, np.ndarray]:
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            return {name: file[name] for name in FIELDS}
+            return _with_seeds({name: file[name] for name in FIELDS if name in file.files or name != "seed"})
     except FileNotFoundError:
         raise
     except Exception as error:
         raise ValueError(f"{path} is not a readable history ({error}).") from None
+
+
+def _with_seeds(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """A history with the seeds that it lacks if it was written before they were kept: NO_SEED."""
+    return {**arrays, "seed": arrays["seed"] if "seed" in arrays else np.full(len(arrays["cell"]), NO_SEED)}
 
 
 def last_iteration(path: Path) -> int:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from gaits import training
+from gaits.evaluation import Compute
 from gaits.runs import Run, load_run
-from gaits.runs.config import TASK_FIELDS, Config
+from gaits.runs.config import Config
 from gaits.study.plan import PlannedRun, Study
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def execute(
     *,
     overview: Overview | None = None,
     stop: threading.Event | None = None,
-    **compute: Any,
+    compute: Compute = Compute(),  # noqa: B008 - it is frozen
 ) -> Outcome:
     """Bring the planned run in ``folder / run.name`` to its end.
 
@@ -59,7 +60,7 @@ def execute(
         folder: The study's folder.
         overview: Told when there is something to do, and shown every iteration.
         stop: Ends the run after an iteration when set; it can be resumed.
-        compute: What to play on, as for ``train``: workers, scheduler, deadline, learner_cores.
+        compute: What to compute on.
     """
     try:
         return _execute(run, folder / run.name, overview, stop, compute)
@@ -71,13 +72,13 @@ def execute(
 
 
 def execute_in_turn(
-    runs: Sequence[PlannedRun], folder: Path, overview: Overview, stop: threading.Event, compute: dict[str, Any]
+    runs: Sequence[PlannedRun], folder: Path, overview: Overview, stop: threading.Event, compute: Compute
 ) -> Iterator[Outcome]:
     """The outcomes of runs, one after the other, until ``stop`` is set or one ends the study."""
     for run in runs:
         if stop.is_set():
             return
-        outcome = execute(run, folder, overview=overview, stop=stop, **compute)
+        outcome = execute(run, folder, overview=overview, stop=stop, compute=compute)
         yield outcome
         if outcome.ends_study:
             return
@@ -88,7 +89,7 @@ def _execute(
     place: Path,
     overview: Overview | None,
     stop: threading.Event | None,
-    compute: dict[str, Any],
+    compute: Compute,
 ) -> Outcome:
     found = load_run(place) if (place / "config.json").exists() else None
     if found and (others := differences(run, found.config)):
@@ -98,7 +99,7 @@ def _execute(
     if overview is not None:
         overview.start(run)
     common: dict[str, Any] = {
-        **compute,
+        **vars(compute),
         "watchers": () if overview is None else (overview.watch(run),),
         "callback": lambda row, archive: stop is not None and stop.is_set(),
     }
@@ -126,8 +127,8 @@ def differences(run: PlannedRun, config: Config) -> list[str]:
     there = {"task": config.task, "algorithm": config.algorithm, "seed": config.seed}
     planned = {"task": run.task.name, "algorithm": run.algorithm, "seed": run.seed}
     if there["task"] == planned["task"]:
-        there |= {field: getattr(task, field) for field in TASK_FIELDS}
-        planned |= {field: getattr(run.task, field) for field in TASK_FIELDS}
+        there |= task.changeable
+        planned |= run.task.changeable
     if there["algorithm"] == planned["algorithm"]:
         there |= dataclasses.asdict(config.make_settings())
         planned |= run.settings

@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from gaits.evaluation import Compute
 from gaits.study.execute import Outcome, execute
 from gaits.study.overview import Overview, RunWatcher
 from gaits.study.plan import PlannedRun
@@ -31,7 +32,7 @@ def execute_together(
     at_once: int,
     overview: Overview,
     stop: threading.Event,
-    compute: dict[str, Any],
+    compute: Compute,
 ) -> Iterator[Outcome]:
     """The outcomes of runs, ``at_once`` of them under way at a time, until ``stop`` is set or one ends the study."""
     waiting = list(runs)
@@ -59,7 +60,7 @@ def execute_together(
             process.terminate()
 
 
-def _start(run: PlannedRun, folder: Path, compute: dict[str, Any]) -> tuple[Any, Any]:
+def _start(run: PlannedRun, folder: Path, compute: Compute) -> tuple[Any, Any]:
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=serve, args=(there, run, folder, compute), name=run.name)
@@ -110,7 +111,7 @@ class Messenger(Overview):
             self.pipe.send((kind, value))
 
 
-def serve(pipe: Connection, run: PlannedRun, folder: Path, compute: dict[str, Any]) -> None:
+def serve(pipe: Connection, run: PlannedRun, folder: Path, compute: Compute) -> None:
     """What the process does."""
     if hasattr(os, "setsid"):
         os.setsid()  # Ctrl-C is for the study, which asks its runs to stop
@@ -118,7 +119,7 @@ def serve(pipe: Connection, run: PlannedRun, folder: Path, compute: dict[str, An
         register_task(run.task)
     stop = threading.Event()
     threading.Thread(target=_await_stop, args=(pipe, stop), daemon=True).start()
-    outcome = execute(run, folder, overview=Messenger(pipe), stop=stop, **compute)
+    outcome = execute(run, folder, overview=Messenger(pipe), stop=stop, compute=compute)
     with contextlib.suppress(OSError):
         pipe.send(("end", outcome))
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from gaits.algorithms import ALGORITHMS
 from gaits.checks import lookup, make_settings, whole_number
-from gaits.runs.config import TASK_FIELDS
 from gaits.runs.files import write_whole
 from gaits.tasks import Task
 
@@ -103,7 +102,7 @@ class Study:
 
     def command(self, folder: Path) -> str:
         """The command line that goes on with this study."""
-        sources = [task.env.source for task in self.tasks if task.env is not None and task.env.source]
+        sources = [task.problem.source for task in self.tasks if task.problem.source]
         return " ".join(["gaits study", shlex.quote(str(folder)), *(["--task", *sources] if sources else [])])
 
     def document(self) -> dict[str, Any]:
@@ -128,8 +127,7 @@ class Study:
 
 
 def _fields(task: Task) -> dict[str, Any]:
-    values = {field: getattr(task, field) for field in TASK_FIELDS}
-    return {field: value for field, value in values.items() if value is not None}  # TOML has no null
+    return {field: value for field, value in task.changeable.items() if value is not None}  # TOML has no null
 
 
 def _check_distinct(what: str, values: Iterable[Hashable]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import tomllib
+import typing
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,21 +14,11 @@ import numpy as np
 
 from gaits.algorithms import ALGORITHMS
 from gaits.checks import lookup, make_settings
-from gaits.runs.config import TASK_FIELDS
 from gaits.study.plan import FILE, VERSION, Study, Variant, make_variant, parse_seeds
-from gaits.tasks import TASKS, Task
+from gaits.tasks import TASKS, Changes, Task
 
 KEYS = ("evaluations", "seeds", "tasks", "algorithms", "settings", "task", "variant")
 VARIANT_KEYS = ("name", "algorithm", "settings")
-FIELD_KINDS = {
-    "grid": "a list of whole numbers, one per measure",
-    "objective_range": "two numbers, [min, max]",
-    "max_steps": "a whole number",
-    "hidden": "a list of whole numbers",
-    "archive": "a name in quotes",
-    "cells": "a whole number",
-}
-
 PRESETS: dict[str, dict[str, Any]] = {
     "paper": {
         "evaluations": 1_000_000,
@@ -118,21 +109,26 @@ def _tasks(document: dict[str, Any]) -> tuple[Task, ...]:
 
 def _task(name: str, changes: dict[str, Any]) -> Task:
     with _in(f"[task.{name}]"):
+        hints = typing.get_type_hints(Changes)
         for field, value in changes.items():
-            lookup("changeable field of a task", field, dict.fromkeys(TASK_FIELDS))
-            if not _fits(field, value):
-                raise ValueError(f"{field} must be {FIELD_KINDS[field]}; got {value!r}.")
+            lookup("changeable field of a task", field, hints)
+            _check_kind(field, value, typing.get_args(hints[field])[0])  # without its None
         return TASKS[name].with_(**changes)
 
 
-def _fits(field: str, value: Any) -> bool:
-    if field in ("max_steps", "cells"):
-        return type(value) is int
-    if field == "archive":
-        return isinstance(value, str)
-    kinds = (int, float) if field == "objective_range" else (int,)
-    length_fits = field != "objective_range" or (isinstance(value, list) and len(value) == 2)
-    return isinstance(value, list) and length_fits and all(type(item) in kinds for item in value)
+def _check_kind(field: str, value: Any, kind: Any) -> None:
+    """Raise unless a value of the file has the type of its field."""
+    items = typing.get_args(kind)
+    if not items:
+        fits, wanted = type(value) is kind, {int: "a whole number", str: "a name in quotes"}[kind]
+    elif items[-1] is Ellipsis:
+        fits = isinstance(value, list) and all(type(item) is items[0] for item in value)
+        wanted = "a list of whole numbers" + (", one per measure" if field == "grid" else "")
+    else:
+        fits = isinstance(value, list) and len(value) == len(items) and all(type(item) in (int, float) for item in value)
+        wanted = "two numbers, [min, max]"
+    if not fits:
+        raise ValueError(f"{field} must be {wanted}; got {value!r}.")
 
 
 def _variants(document: dict[str, Any]) -> tuple[Variant, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import shlex
 from collections.abc import Iterator
@@ -10,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gaits.checks import above_zero, whole_number
+from gaits.checks import whole_number
 from gaits.console import say
+from gaits.evaluation.compute import make_compute
 from gaits.evaluation.schedulers import open_cluster
 from gaits.runs.directory import locked
 from gaits.runs.files import write_whole
@@ -78,13 +80,10 @@ class StudyReport:
 def run_study(
     study: Study,
     folder: str | Path,
-    workers: int | None = None,
-    learner_cores: int | None = None,
-    watcher: Overview | None = None,
     *,
-    scheduler: str | None = None,
-    deadline: float = 300.0,
+    watcher: Overview | None = None,
     at_once: int = 1,
+    **compute: Any,
 ) -> StudyReport:
     """Make the runs of a study, each in a folder of its own. Calling it again goes on.
 
@@ -94,31 +93,29 @@ def run_study(
     Args:
         study: What to run; it is written to study.json, so that ``load_study(folder)`` gives it back.
         folder: Where its runs are.
-        workers, learner_cores, scheduler, deadline: As for ``train``; all runs share the cluster.
-        at_once: Runs that go on at the same time on a cluster, each in a process of its own here.
         watcher: Shows how it is going, as ``make_overview(study)`` does; default: nothing.
+        at_once: Runs that go on at the same time on a cluster, each in a process of its own here.
+        compute: What to compute on, as for ``train``; all runs share the cluster.
     """
     folder, overview = Path(folder), watcher or Overview(study)
-    for name, value in (("workers", workers), ("learner_cores", learner_cores), ("at_once", at_once)):
-        if value is not None:
-            whole_number(name, value, 1)
-    above_zero("deadline", deadline)
-    if at_once > 1 and scheduler is None:
+    whole_number("at_once", at_once, 1)
+    shared = make_compute(compute)
+    if at_once > 1 and shared.scheduler is None:
         raise ValueError("Several runs at once need a cluster to play on: --scheduler local, or a scheduler's address.")
     overview.at_once = at_once
-    compute: dict[str, Any] = {"workers": workers, "learner_cores": learner_cores, "deadline": deadline}
     outcomes: list[Outcome] = []
     try:
         with _held(folder), stop_signals() as stop, contextlib.ExitStack() as stack:
-            if scheduler is not None:
-                compute |= {"scheduler": stack.enter_context(open_cluster(scheduler, workers)), "workers": None}
+            if shared.scheduler is not None:
+                address = stack.enter_context(open_cluster(shared.scheduler, shared.workers))
+                shared = dataclasses.replace(shared, scheduler=address, workers=None)
             stack.enter_context(contextlib.closing(overview))
             _remember(study, folder)
             overview.begin(survey(study, folder))
             if at_once == 1:
-                ended = execute_in_turn(study.runs, folder, overview, stop, compute)
+                ended = execute_in_turn(study.runs, folder, overview, stop, shared)
             else:
-                ended = execute_together(study.runs, folder, at_once, overview, stop, compute)
+                ended = execute_together(study.runs, folder, at_once, overview, stop, shared)
             for outcome in ended:
                 outcomes.append(outcome)
                 overview.end(outcome)

@@ -7,36 +7,25 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from gaits.checks import lookup
 from gaits.console import describe
 from gaits.tasks.linear_projection import LINEAR_PROJECTION
 from gaits.tasks.mujoco import MUJOCO
 from gaits.tasks.qdgym import QDGYM
-from gaits.tasks.task import MujocoRobot, Robot, Task
+from gaits.tasks.task import CHANGEABLE, Changes, Task
 
 TASKS = {task.name: task for task in (*QDGYM, *MUJOCO, *LINEAR_PROJECTION)}
 """The tasks that come with gaits, and those of the user's own that were registered."""
 OURS = frozenset(TASKS)
 
 
-def make_task(
-    name: str,
-    *,
-    grid: Sequence[int] | None = None,
-    objective_range: tuple[float, float] | None = None,
-    max_steps: int | None = None,
-    hidden: Sequence[int] | None = None,
-    archive: str | None = None,
-    cells: int | None = None,
-) -> Task:
-    """The task called ``name``, or that ``MODULE:NAME`` gives, with any of its fields overridden."""
+def make_task(name: str, **changes: Any) -> Task:
+    """The task called ``name``, or that ``MODULE:NAME`` gives, with any of the fields of ``Changes`` changed."""
     task = import_task(name) if ":" in name else lookup("task", name, TASKS)
-    return task.with_(
-        grid=grid, objective_range=objective_range, max_steps=max_steps, hidden=hidden, archive=archive, cells=cells
-    )
+    return task.with_(**changes)
 
 
 def register_task(task: Task) -> Task:
@@ -73,9 +62,7 @@ def import_task(name: str) -> Task:
         raise ValueError(f"The task {name!r} cannot be made: {describe(error)}") from None
     if not isinstance(task, Task):
         raise ValueError(f"{name} must be a Task, or give one when called without arguments; it gave {task!r}.")
-    if task.env is not None:
-        task = dataclasses.replace(task, env=dataclasses.replace(task.env, source=name))
-    return register_task(task)
+    return register_task(dataclasses.replace(task, problem=task.problem.named(name)))
 
 
 def _is_ours(error: BaseException) -> bool:
@@ -84,4 +71,4 @@ def _is_ours(error: BaseException) -> bool:
     return Path(last.filename).is_relative_to(Path(__file__).parents[1])
 
 
-__all__ = ["TASKS", "MujocoRobot", "Robot", "Task", "import_task", "make_task", "register_task"]
+__all__ = ["CHANGEABLE", "TASKS", "Changes", "Task", "import_task", "make_task", "register_task"]

@@ -6,12 +6,13 @@ Observations of any space are flattened to float32.
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -19,6 +20,11 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike
 
 from gaits.checks import positive
+from gaits.tasks.problem import Problem
+
+if TYPE_CHECKING:
+    from gaits.episodes.player import Player
+    from gaits.tasks.task import Task
 
 
 @dataclass(frozen=True)
@@ -40,31 +46,37 @@ Measures = tuple[str, ...] | Callable[[Trajectory], ArrayLike]
 
 
 @dataclass(frozen=True)
-class Environment:
+class Environment(Problem):
     """Where an environment comes from, and how its episodes are measured."""
 
-    make: str | Callable[..., gymnasium.Env] | None
-    """Gymnasium's id, also as MODULE:ID, or a function that makes it. None in a task read from a run's folder, which runs
-    nobody's code."""
+    make: str | Callable[..., gymnasium.Env]
+    """Gymnasium's id, also as MODULE:ID, or a function that makes it."""
     measures: Measures
     """Keys of ``info`` whose values at the last step are the measures, or a function of the trajectory."""
     options: tuple[tuple[str, Any], ...] = ()
     deadline: float = 600.0
     """Seconds after which an episode is given up, and tried again in a new process."""
     source: str | None = None
-    """``module:name`` that gives the task, if it came from there."""
+    own_process: ClassVar = True
 
-    def check(self) -> None:
-        """Raise if there is nothing to make the environment with."""
-        if self.make is None:
-            raise ValueError(
-                "This run is of a task of your own. Its files never run code, so name the task again: "
-                f"--task {self.source or 'MODULE:NAME'}, or gaits.register_task(task) in Python."
-            )
+    def make_player(self, task: Task) -> Player:
+        from gaits.physics.environment import EnvironmentPlayer
+
+        return EnvironmentPlayer(task, self)
+
+    def make_local_player(self, task: Task) -> Player:
+        """In a process: environments in Python would take turns at the interpreter's lock."""
+        from gaits.episodes.process import ProcessPlayer
+
+        return ProcessPlayer(task, self.deadline)
+
+    def env_id(self, task: Task) -> str:
+        return self.make if isinstance(self.make, str) else "-"
+
+    def named(self, source: str) -> Environment:
+        return dataclasses.replace(self, source=source)
 
     def open(self) -> gymnasium.Env:
-        self.check()
-        assert self.make is not None
         if self.source is not None:
             importlib.import_module(self.source.partition(":")[0])  # which may register the environment
         if isinstance(self.make, str):

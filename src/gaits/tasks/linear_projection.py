@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from gaits.tasks.function import Function
 from gaits.tasks.task import Task
 
 EDGE = 5.12
@@ -20,7 +21,7 @@ SHIFT = 0.4 * EDGE
 
 
 @dataclass(frozen=True)
-class LinearProjection:
+class LinearProjection(Function):
     """Sphere or Rastrigin over linear projections, with exact gradients."""
 
     dim: int = 100
@@ -56,7 +57,7 @@ def linear_projection(objective: Literal["sphere", "rastrigin"], dim: int = 100,
     return Task(
         name=f"lp_{objective}",
         title=f"Linear projection ({objective})",
-        function=LinearProjection(dim, objective),
+        problem=LinearProjection(dim, objective),
         measure_names=("sum of the first half", "sum of the second half"),
         measure_range=(-EDGE * dim / 2, EDGE * dim / 2),
         grid=(cells, cells),

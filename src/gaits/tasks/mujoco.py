@@ -8,16 +8,65 @@ are Gymnasium's reward thresholds; Walker has none and takes Hopper's: one for e
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
-from gaits.tasks.task import MujocoRobot, Task
+from gaits.tasks.problem import Problem
+from gaits.tasks.task import Task
 
-NEEDS_MUJOCO = "{} needs MuJoCo. Install it with: pip install 'gaits[mujoco]'"
+if TYPE_CHECKING:
+    from gaits.episodes.player import Player
+
+
+@dataclass(frozen=True)
+class MujocoRobot(Problem):
+    """One of Gymnasium's MuJoCo robots: everything about it that is not in its model file.
+
+    A robot is healthy while its height, its pitch and its other state are within their ranges, ends excluded. Not to be
+    healthy ends an episode.
+    """
+
+    env: str
+    """Gymnasium's name of the environment."""
+    model: str
+    """File in Gymnasium's assets."""
+    feet: tuple[str, ...]
+    """Geoms whose contact with the floor is measured, in the order of the measures."""
+    frame_skip: int
+    control_cost: float
+    reset_noise: float
+    """Spread of the positions and velocities that an episode starts with."""
+    normal_velocities: bool = False
+    """Whether starting velocities are drawn from a normal instead of a uniform distribution."""
+    hidden_positions: int = 1
+    """Leading positions (x, or x and y) that are not observed. The next one is the height."""
+    velocity_clip: float = math.inf
+    healthy_reward: float = 0.0
+    healthy_height: tuple[float, float] = (-math.inf, math.inf)
+    healthy_pitch: tuple[float, float] = (-math.inf, math.inf)
+    healthy_state: tuple[float, float] = (-math.inf, math.inf)
+    """Range of every position and velocity from the pitch on."""
+    contact_forces: bool = False
+    """Whether contact forces, clipped to ±1, are observed and cost something, and x is the first body's."""
+    contact_cost: float = 0.0
+
+    modules: ClassVar = ("mujoco",)
+    remedy: ClassVar = "MuJoCo. Install it with: pip install 'gaits[mujoco]'"
+
+    def make_player(self, task: Task) -> Player:
+        from gaits.physics.mujoco import MujocoPlayer
+
+        return MujocoPlayer(task, self)
+
+    def env_id(self, task: Task) -> str:
+        return self.env
+
 
 MUJOCO = (
     Task(
         name="mj_ant",
         title="MuJoCo Ant",
-        mujoco=MujocoRobot(
+        problem=MujocoRobot(
             env="Ant-v5",
             model="ant.xml",
             feet=("left_ankle_geom", "right_ankle_geom", "third_ankle_geom", "fourth_ankle_geom"),
@@ -45,7 +94,7 @@ MUJOCO = (
     Task(
         name="mj_half_cheetah",
         title="MuJoCo Half-Cheetah",
-        mujoco=MujocoRobot(
+        problem=MujocoRobot(
             env="HalfCheetah-v5",
             model="half_cheetah.xml",
             feet=("ffoot", "bfoot"),
@@ -63,7 +112,7 @@ MUJOCO = (
     Task(
         name="mj_hopper",
         title="MuJoCo Hopper",
-        mujoco=MujocoRobot(
+        problem=MujocoRobot(
             env="Hopper-v5",
             model="hopper.xml",
             feet=("foot_geom",),
@@ -85,7 +134,7 @@ MUJOCO = (
     Task(
         name="mj_walker",
         title="MuJoCo Walker",
-        mujoco=MujocoRobot(
+        problem=MujocoRobot(
             env="Walker2d-v5",
             model="walker2d_v5.xml",
             feet=("foot_geom", "foot_left_geom"),

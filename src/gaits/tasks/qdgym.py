@@ -8,7 +8,65 @@ a metre a second.
 
 from __future__ import annotations
 
-from gaits.tasks.task import Robot, Task
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from gaits.tasks.problem import Problem
+from gaits.tasks.task import Task
+
+if TYPE_CHECKING:
+    from gaits.episodes.player import Player
+
+
+@dataclass(frozen=True)
+class Robot(Problem):
+    """One of QDGym's robots: everything about it that is not in its model, which is named.
+
+    ``joints``, ``torques`` (N·m at full action) and the action share one order; ``feet`` is the order of the contact
+    flags in the observation, and ``measured_feet`` are the positions in it whose contact time is a measure.
+    """
+
+    model: str
+    joints: tuple[str, ...]
+    torques: tuple[float, ...]
+    feet: tuple[str, ...]
+    measured_feet: tuple[int, ...]
+    alive_bonus: float = 1.0
+    min_height: float = -math.inf
+    max_pitch: float = math.inf
+    no_touch: tuple[int, ...] = ()
+    """Positions in ``feet`` whose contact ends the bonus for being alive."""
+    terminates: bool = True
+    initial_height: float | None = None
+    """Height that the observed height is relative to; None takes the torso's height at the start."""
+    effort_scale: float = 1.0
+    """Factor on both costs of using the motors."""
+    friction: tuple[tuple[str, float], ...] = ()
+    """Feet whose lateral friction differs from the model's, each with a factor on it."""
+
+    modules: ClassVar = ("pybullet",)
+    remedy: ClassVar = "Bullet. Install it with: pip install pybullet-arm64"
+
+    def make_player(self, task: Task) -> Player:
+        from gaits.physics.bullet import BulletPlayer
+
+        return BulletPlayer(task)
+
+    def env_id(self, task: Task) -> str:
+        return "gaits/" + task.title.replace(" ", "").replace("-", "") + "-v0"
+
+    def describe_policy(self) -> dict[str, Any]:
+        from gaits.physics.world import name_observations
+
+        return {"observations": name_observations(self), "actions": list(self.joints), "torques": list(self.torques)}
+
+    def unwatchable(self, task: Task) -> str:
+        return ""
+
+    def find_robot(self, task: Task) -> Robot:
+        return self
+
 
 _LEG = ("thigh_joint", "leg_joint", "foot_joint")
 
@@ -25,7 +83,7 @@ QDGYM = (
     Task(
         name="qd_ant",
         title="QD Ant",
-        robot=Robot(
+        problem=Robot(
             model="ant",
             joints=("hip_1", "ankle_1", "hip_2", "ankle_2", "hip_3", "ankle_3", "hip_4", "ankle_4"),
             torques=8 * (2.5 * 100.0,),
@@ -47,7 +105,7 @@ QDGYM = (
     Task(
         name="qd_half_cheetah",
         title="QD Half-Cheetah",
-        robot=Robot(
+        problem=Robot(
             model="half_cheetah",
             joints=("bthigh", "bshin", "bfoot", "fthigh", "fshin", "ffoot"),
             torques=tuple(0.90 * power for power in (120.0, 90.0, 60.0, 140.0, 60.0, 30.0)),
@@ -66,7 +124,7 @@ QDGYM = (
     Task(
         name="qd_hopper",
         title="QD Hopper",
-        robot=Robot(
+        problem=Robot(
             model="hopper",
             joints=_LEG,
             torques=3 * (0.75 * 100.0,),
@@ -84,7 +142,7 @@ QDGYM = (
     Task(
         name="qd_walker",
         title="QD Walker",
-        robot=Robot(
+        problem=Robot(
             model="walker",
             joints=(*_LEG, "thigh_left_joint", "leg_left_joint", "foot_left_joint"),
             torques=2 * (0.40 * 100.0, 0.40 * 100.0, 0.40 * 30.0),
@@ -102,7 +160,7 @@ QDGYM = (
     Task(
         name="qd_humanoid",
         title="QD Humanoid",
-        robot=Robot(
+        problem=Robot(
             model="humanoid",
             joints=_HUMANOID_JOINTS,
             torques=tuple(power * 0.41 for power in _HUMANOID_POWER),

@@ -1,24 +1,27 @@
-"""What is solved: the records every other part of gaits is parameterized by."""
+"""What is solved: the record every other part of gaits is parameterized by."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gaits.checks import lookup, whole_number
 from gaits.policies import MLP
+from gaits.tasks.problem import Problem
 
 if TYPE_CHECKING:
     import gymnasium
 
-    from gaits.tasks.environment import Environment, Trajectory
+    from gaits.tasks.environment import Trajectory
+    from gaits.tasks.function import Function
+    from gaits.tasks.qdgym import Robot
 
 Range = tuple[float, float]
 ARCHIVES = ("grid", "cvt")
@@ -28,88 +31,40 @@ MAX_CELLS = 50_000
 
 
 @dataclass(frozen=True)
-class Robot:
-    """One of QDGym's robots: everything about it that is not in its model.
+class Changes:
+    """What a user may change about a task; None leaves what the task has."""
 
-    ``joints``, ``torques`` (N·m at full action) and the action share one order; ``feet`` is the order of the contact
-    flags in the observation, and ``measured_feet`` are the positions in it whose contact time is a measure.
-    """
-
-    model: str
-    """Which of ``gaits.physics.robots``."""
-    joints: tuple[str, ...]
-    torques: tuple[float, ...]
-    feet: tuple[str, ...]
-    measured_feet: tuple[int, ...]
-    alive_bonus: float = 1.0
-    min_height: float = -math.inf
-    max_pitch: float = math.inf
-    no_touch: tuple[int, ...] = ()
-    """Positions in ``feet`` whose contact ends the bonus for being alive."""
-    terminates: bool = True
-    initial_height: float | None = None
-    """Height that the observed height is relative to; None takes the torso's height at the start."""
-    effort_scale: float = 1.0
-    """Factor on both costs of using the motors."""
-    friction: tuple[tuple[str, float], ...] = ()
-    """Feet whose lateral friction differs from the model's, each with a factor on it."""
+    grid: tuple[int, ...] | None = None
+    """Cells along each measure, instead of the task's."""
+    archive: str | None = None
+    """grid (default), or cvt: cells of about equal size around centroids."""
+    cells: int | None = None
+    """Cells of a cvt archive; default: as many as the grid has."""
+    objective_range: tuple[float, float] | None = None
+    """Min and max objective, instead of the task's."""
+    max_steps: int | None = None
+    """Longest episode, instead of the task's."""
+    hidden: tuple[int, ...] | None = None
+    """Hidden layers of the policy, instead of the task's."""
 
 
-@dataclass(frozen=True)
-class MujocoRobot:
-    """One of Gymnasium's MuJoCo robots: everything about it that is not in its model file.
-
-    A robot is healthy while its height, its pitch and its other state are within their ranges, ends excluded. Not to be
-    healthy ends an episode.
-    """
-
-    env: str
-    """Gymnasium's name of the environment."""
-    model: str
-    """File in Gymnasium's assets."""
-    feet: tuple[str, ...]
-    """Geoms whose contact with the floor is measured, in the order of the measures."""
-    frame_skip: int
-    control_cost: float
-    reset_noise: float
-    """Spread of the positions and velocities that an episode starts with."""
-    normal_velocities: bool = False
-    """Whether starting velocities are drawn from a normal instead of a uniform distribution."""
-    hidden_positions: int = 1
-    """Leading positions (x, or x and y) that are not observed. The next one is the height."""
-    velocity_clip: float = math.inf
-    healthy_reward: float = 0.0
-    healthy_height: tuple[float, float] = (-math.inf, math.inf)
-    healthy_pitch: tuple[float, float] = (-math.inf, math.inf)
-    healthy_state: tuple[float, float] = (-math.inf, math.inf)
-    """Range of every position and velocity from the pitch on."""
-    contact_forces: bool = False
-    """Whether contact forces, clipped to ±1, are observed and cost something, and x is the first body's."""
-    contact_cost: float = 0.0
+CHANGEABLE = tuple(field.name for field in dataclasses.fields(Changes))
 
 
-class Function(Protocol):
-    """A problem that is computed, not simulated: objective, measures, and their exact gradients."""
-
-    @property
-    def dim(self) -> int:
-        """Number of parameters of a solution."""
-
-    def evaluate(self, solutions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Objectives (n,) and measures (n, k) of solutions (n, dim)."""
-
-    def jacobian(self, solution: np.ndarray) -> np.ndarray:
-        """Gradients (1 + k, dim) of the objective and each measure at a solution (dim,)."""
+def make_changes(values: Mapping[str, Any]) -> Changes:
+    """Changes by name, lists as the tuples they stand for."""
+    for name in values:
+        lookup("changeable field of a task", name, dict.fromkeys(CHANGEABLE))
+    plain: dict[str, Any] = {name: value if np.ndim(value) == 0 else tuple(value) for name, value in values.items()}
+    return Changes(**plain)
 
 
 @dataclass(frozen=True)
 class Task:
     """What is solved, the measures that tell behaviours apart, and the archive over them.
 
-    A task has a ``robot``, a ``mujoco`` robot or an ``env``, whose solutions are policies played in episodes, or a
-    ``function`` of its solutions.
-
     Attributes:
+        problem: What is solved: a robot, an environment, a function. It knows how to be played and shown.
         measure_names: One name per measure.
         grid: Cells along each measure.
         objective_range: (min, max) objective: the QD score's offset, and the top of colour scales.
@@ -125,11 +80,8 @@ class Task:
     measure_names: tuple[str, ...]
     grid: tuple[int, ...]
     objective_range: Range
+    problem: Problem
     measure_range: Range | tuple[Range, ...] = (0.0, 1.0)
-    robot: Robot | None = None
-    env: Environment | None = None
-    mujoco: MujocoRobot | None = None
-    function: Function | None = None
     obs_dim: int = 0
     action_dim: int = 0
     max_steps: int = 1000
@@ -236,7 +188,7 @@ class Task:
             grid=tuple(grid),
             objective_range=objective_range,
             measure_range=_plain_ranges(measure_range),
-            env=environment,
+            problem=environment,
             obs_dim=obs_dim,
             action_dim=action_dim,
             max_steps=(limit or 1000) if max_steps is None else max_steps,
@@ -252,51 +204,49 @@ class Task:
         return self.measure_range if pairs else (self.measure_range,) * len(self.measure_names)  # type: ignore[return-value]
 
     @property
-    def body(self) -> Robot:
-        """The robot of a task that has one."""
-        if self.robot is None:
-            what = "is a function, not a robot" if self.function is not None else "has no robot that Bullet simulates"
-            raise ValueError(f"{self.name} {what}. Choose a task such as qd_hopper.")
-        return self.robot
+    def robot(self) -> Robot:
+        """The robot of a task that has one that can be drawn and damaged."""
+        return self.problem.find_robot(self)
+
+    @property
+    def function(self) -> Function:
+        """The function of a task that is one."""
+        return self.problem.find_function(self)
 
     @property
     def policy(self) -> MLP:
         """The network that a solution is the parameters of."""
-        if self.function is not None:
-            raise ValueError(
-                f"{self.name} is a function, not a robot: it has no policies and no episodes. "
-                "Choose a task such as qd_hopper."
-            )
-        return MLP(self.obs_dim, self.hidden, self.action_dim)
+        return self.problem.make_policy(self)
 
     @property
     def solution_dim(self) -> int:
-        return self.policy.solution_dim if self.function is None else self.function.dim
+        return self.problem.solution_dim(self)
 
     def init(self, rng: np.random.Generator) -> np.ndarray:
         """The solution a search starts from: a Xavier network, or the origin."""
-        return self.policy.init(rng) if self.function is None else np.zeros(self.function.dim, np.float32)
+        return self.problem.first_solution(self, rng)
 
     @property
     def env_id(self) -> str:
         """The name under which Gymnasium makes this task's environment; - if there is none."""
-        if self.mujoco is not None:
-            return self.mujoco.env
-        if self.env is not None:
-            return self.env.make if isinstance(self.env.make, str) else "-"
-        if self.robot is None:
-            return "-"
-        return "gaits/" + self.title.replace(" ", "").replace("-", "") + "-v0"
+        return self.problem.env_id(self)
+
+    @property
+    def unwatchable(self) -> str:
+        """Why its episodes cannot be drawn; empty if they can."""
+        return self.problem.unwatchable(self)
+
+    @property
+    def changeable(self) -> dict[str, Any]:
+        """The fields that a user may change, with the values they have."""
+        return {name: getattr(self, name) for name in CHANGEABLE}
 
     def with_(self, **changes: Any) -> Task:
-        """A copy with some fields changed; ``None`` leaves a field as it is."""
-        changes = {key: value for key, value in changes.items() if value is not None}
-        for key in ("grid", "objective_range", "hidden"):
-            if key in changes:
-                changes[key] = tuple(changes[key])
-        if "archive" in changes:
-            changes.setdefault("cells", None)
-        return dataclasses.replace(self, **changes)
+        """A copy with some of the fields of ``Changes`` changed; ``None`` leaves a field as it is."""
+        given = {name: value for name, value in vars(make_changes(changes)).items() if value is not None}
+        if "archive" in given:
+            given.setdefault("cells", None)
+        return dataclasses.replace(self, **given)
 
 
 def _plain_ranges(given: Range | Sequence[Range]) -> Range | tuple[Range, ...]:

@@ -115,6 +115,7 @@ export class Lane {
       [same ? "return, as recorded" : "return", number(episode.objective), "main"],
       ...(episode.damage ? [["undamaged", number(episode.sound)]] : []),
       ...(episode.sound === episode.recorded.objective ? [] : [["in the archive", number(episode.recorded.objective)]]),
+      ...(episode.recorded.seed === null ? [["seed in the archive", "none: an older run"]] : []),
       ["distance", `${number(distance, 1)} m`],
       ["time", ended[episode.end]],
       ...robot.feet

@@ -14,8 +14,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from gaits.console import describe
-from gaits.evaluation.player import EpisodeFailed, make_player
-from gaits.physics.world import Episode, Setup
+from gaits.episodes.episode import Episode
+from gaits.episodes.job import Job
+from gaits.episodes.player import EpisodeFailed, Player, play_each
 from gaits.tasks.task import Task
 
 ATTEMPTS = 3
@@ -24,12 +25,15 @@ SECONDS_TO_START, SECONDS_TO_END = 120.0, 2.0
 _starting = threading.Lock()
 
 
-class ProcessPlayer:
-    """Hands episodes to a spawned process, one at a time, and brings home what happens there."""
+class ProcessPlayer(Player):
+    """Hands episodes to a spawned process, one at a time, and brings home what happens there.
 
-    def __init__(self, task: Task) -> None:
-        assert task.env is not None
-        self.task, self.deadline = task, task.env.deadline
+    An episode that takes longer than ``deadline`` seconds is given up, and tried again in a new process.
+    """
+
+    def __init__(self, task: Task, deadline: float) -> None:
+        self.task, self.deadline = task, deadline
+        self.stopped = False
         self._start()
 
     def _start(self) -> None:
@@ -50,19 +54,24 @@ class ProcessPlayer:
             self.close()
             raise EpisodeFailed(f"The environment of {self.task.name} could not be made: {error}") from None
 
-    def play(self, setup: Setup) -> Episode:
+    def play(self, job: Job) -> None:
+        play_each(job, lambda i: self._play(job.only(i)))
+
+    def _play(self, one: Job) -> Episode:
         for attempt in range(1, ATTEMPTS + 1):
+            if self.stopped:
+                raise EpisodeFailed(one.blame(0, "It was stopped."))
             began = time.monotonic()
             try:
-                self.pipe.send(setup)
+                self.pipe.send(one)
                 return self._receive(self.deadline)
             except (EOFError, OSError):
                 late = time.monotonic() - began >= self.deadline
                 death = f"no answer for {self.deadline:g} seconds" if late else self._how_it_died()
                 self.close()
-                if attempt < ATTEMPTS:
+                if attempt < ATTEMPTS and not self.stopped:
                     self._start()
-        raise EpisodeFailed(f"The process that played it failed {ATTEMPTS} times in a row ({death}).")
+        raise EpisodeFailed(one.blame(0, f"The process that played it failed {ATTEMPTS} times in a row ({death})."))
 
     def _receive(self, seconds: float) -> Any:
         if not self.pipe.poll(seconds):
@@ -81,6 +90,11 @@ class ProcessPlayer:
                 return f"killed by {signal.Signals(-code).name}"
         return f"exit code {code}"
 
+    def stop(self) -> None:
+        """A process may hang; whoever waits for it then hears that it is gone."""
+        self.stopped = True
+        self.process.kill()
+
     def close(self) -> None:
         self.pipe.close()  # which ends the process when its episode is over
         self.process.join(SECONDS_TO_END)
@@ -93,18 +107,20 @@ def serve(pipe: Connection, task: bytes) -> None:
     """What the process does: play what it is sent until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which finishes the iteration
     try:
-        player = make_player(pickle.loads(task))  # bytes of our own parent, not of a file
+        known: Task = pickle.loads(task)  # bytes of our own parent, not of a file
+        player = known.problem.make_player(known)
         pipe.send((True, None))
     except Exception as error:
         pipe.send((False, describe(error)))
         return
     with contextlib.suppress(EOFError, OSError):
         while True:
-            setup = pipe.recv()
+            one: Job = pipe.recv()
             try:
-                answer: tuple[bool, Any] = (True, player.play(setup))
-            except Exception as error:
-                answer = (False, describe(error))
+                player.play(one)
+                answer: tuple[bool, Any] = True, one.episode(0)
+            except EpisodeFailed as error:
+                answer = False, str(error)
             pipe.send(answer)
     with contextlib.suppress(Exception):
         player.close()

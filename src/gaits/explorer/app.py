@@ -16,12 +16,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from gaits.adaptation.damage import Damage
+from gaits.episodes import check_seed
 from gaits.explorer.assets import ASSETS, read_asset
 from gaits.explorer.files import NotNow, NotThere
 from gaits.explorer.guard import Guard
 from gaits.explorer.players import Players, describe_robot
 from gaits.explorer.records import Record
-from gaits.physics.world import check_seed
 
 MAX_BODY = 16 * 1024
 MAX_MESSAGE = 500
@@ -65,7 +65,8 @@ def make_app(records: list[Record], host: str = "127.0.0.1", ready: Callable[[],
 def _warm(players: Players, records: list[Record]) -> None:
     """Compile and build before the first click; a task that fails here will say so when it is played."""
     for task in list(dict.fromkeys(record.run.task for record in records if not record.unplayable))[:3]:
-        with contextlib.suppress(Exception), players.simulator(task):
+        with contextlib.suppress(Exception):
+            players.warm(task)
             describe_robot(task)
 
 

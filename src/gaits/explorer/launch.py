@@ -61,7 +61,7 @@ def import_server() -> tuple[Any, Callable[..., Any]]:
         import uvicorn
     except ImportError as error:
         raise ValueError(f"gaits explore needs {error.name}: pip install 'gaits[explore]'") from None
-    from gaits.explorer.server import make_app
+    from gaits.explorer.app import make_app
 
     return uvicorn, make_app
 

@@ -7,25 +7,24 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from gaits.episodes import NON_FINITE, TERMINATED, TRUNCATED, Episode, Job, Player, Setup, Steps, play_each
 from gaits.physics import kernel
-from gaits.physics.world import Episode, Setup
-from gaits.tasks.environment import Actions, Trajectory, flat_size
+from gaits.tasks.environment import Actions, Environment, Trajectory, flat_size
 from gaits.tasks.task import Task
 
 
-class EnvironmentPlayer:
+class EnvironmentPlayer(Player):
     """One environment, played through its interface. The policy's arithmetic is that of the compiled kernel."""
 
-    def __init__(self, task: Task) -> None:
-        assert task.env is not None
-        self.task, self.record = task, task.env
+    def __init__(self, task: Task, made: Environment) -> None:
+        self.task, self.made = task, made
         self.sizes = np.array(task.policy.sizes)
         self.buffer = np.empty(2 * self.sizes.max(), np.float32)
-        self.keep_infos = callable(self.record.measures)
+        self.keep_infos = callable(self.made.measures)
         self._open()
 
     def _open(self) -> None:
-        self.env = self.record.open()
+        self.env = self.made.open()
         self.actions = Actions(self.env.action_space)
         space = self.env.observation_space
         self.box = isinstance(space, spaces.Box)
@@ -35,7 +34,10 @@ class EnvironmentPlayer:
                 f"environment that was made for it has {flat_size(space)} and {self.actions.size}."
             )
 
-    def play(self, setup: Setup) -> Episode:
+    def play(self, job: Job) -> None:
+        play_each(job, lambda i: self.rollout(job.setup(i)))
+
+    def rollout(self, setup: Setup) -> Episode:
         weights = np.empty_like(setup.solution)
         kernel.transpose_weights(self.sizes, setup.solution, weights)
         obs = self._flat(self.env.reset(seed=setup.seed)[0])
@@ -43,19 +45,19 @@ class EnvironmentPlayer:
         done: list[np.ndarray] = []
         rewards: list[float] = []
         infos: list[dict[str, Any]] = []
-        end = kernel.TRUNCATED if np.isfinite(obs).all() else kernel.NON_FINITE
-        while len(done) < self.task.max_steps and end == kernel.TRUNCATED:
+        end = TRUNCATED if np.isfinite(obs).all() else NON_FINITE
+        while len(done) < self.task.max_steps and end == TRUNCATED:
             action = np.empty(self.task.action_dim, np.float32)
             kernel.forward(self.sizes, weights, (obs - setup.obs_mean) / setup.obs_std, self.buffer, action)
             if len(done) < len(setup.action_noise):
                 action += setup.action_noise[len(done)]
             if not np.isfinite(action).all():
-                end = kernel.NON_FINITE
+                end = NON_FINITE
                 break
             raw, given, terminated, truncated, info = self.env.step(self.actions.convert(action))
             obs, reward = self._flat(raw), float(given)
             if not (np.isfinite(reward) and np.isfinite(obs).all()):
-                end = kernel.NON_FINITE
+                end = NON_FINITE
                 break
             if not self.keep_infos:
                 infos.clear()
@@ -64,7 +66,7 @@ class EnvironmentPlayer:
             done.append(action)
             rewards.append(reward)
             if terminated:
-                end = kernel.TERMINATED
+                end = TERMINATED
             if truncated:
                 break
         return self._finish(seen, done, rewards, infos, end, setup.record)
@@ -83,22 +85,17 @@ class EnvironmentPlayer:
             np.array(actions, np.float32).reshape(-1, self.task.action_dim),
             np.array(rewards, float),
             infos,
-            end == kernel.TERMINATED,
+            end == TERMINATED,
         )
         k = len(self.task.grid)
-        measures = self.record.measure(trajectory, k) if rewards and end != kernel.NON_FINITE else np.zeros(k)
+        measures = self.made.measure(trajectory, k) if rewards and end != NON_FINITE else np.zeros(k)
         if not np.isfinite(measures).all():
-            measures, end = np.zeros(k), kernel.NON_FINITE
-        if end == kernel.NON_FINITE:  # numbers that are not finite may survive in the environment
+            measures, end = np.zeros(k), NON_FINITE
+        if end == NON_FINITE:  # numbers that are not finite may survive in the environment
             self.close()
             self._open()
-        steps = (trajectory.obs, trajectory.action, trajectory.reward) if record else self._nothing
-        return Episode(float(sum(rewards)), measures, len(rewards), end, *steps)
-
-    @property
-    def _nothing(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        task = self.task
-        return np.zeros((1, task.obs_dim), np.float32), np.zeros((0, task.action_dim), np.float32), np.zeros(0)
+        steps = Steps(trajectory.obs, trajectory.action, trajectory.reward) if record else None
+        return Episode(float(sum(rewards)), measures, len(rewards), end, steps)
 
     def _flat(self, obs: Any) -> np.ndarray:
         if not self.box:

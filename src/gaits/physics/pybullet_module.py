@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gaits.episodes import NON_FINITE, TRUNCATED, Episode, Setup
 from gaits.physics import capi, kernel, world
 from gaits.tasks.task import Task
 
@@ -36,8 +37,8 @@ class ModuleSimulator:
         )
         (floor,) = p.loadSDF(world.floor_path(), **here)
         p.changeDynamics(floor, -1, lateralFriction=world.FLOOR_FRICTION, restitution=world.FLOOR_RESTITUTION, **here)
-        (body,) = p.loadMJCF(world.model_path(self.task.body.model), flags=world.MODEL_FLAGS, **here)
-        layout = world.find_layout(self.task.body)
+        (body,) = p.loadMJCF(world.model_path(self.task.robot.model), flags=world.MODEL_FLAGS, **here)
+        layout = world.find_layout(self.task.robot)
         for link, friction in layout.changed_friction:
             p.changeDynamics(body, link, lateralFriction=friction, **here)
         gain = world.MOTOR_GAIN
@@ -45,7 +46,7 @@ class ModuleSimulator:
             p.setJointMotorControl2(body, joint, p.POSITION_CONTROL, positionGain=gain, velocityGain=gain, force=0, **here)
         self.moving = layout.moving
         self.joints = [layout.moving[i] for i in layout.actuated]
-        self.body = world.make_body(self.task.body, body, floor)
+        self.body = world.make_body(self.task.robot, body, floor)
         self.state = world.make_state(self.body, self.task.obs_dim)
         self.saved = p.saveState(**here)
 
@@ -64,14 +65,14 @@ class ModuleSimulator:
 
     def step(self, action: np.ndarray) -> tuple[float, int]:
         if not np.isfinite(action).all():
-            return 0.0, kernel.NON_FINITE
+            return 0.0, NON_FINITE
         torques = self.body.torques * np.clip(action.astype(np.float64), -1.0, 1.0)
         for joint, torque in zip(self.joints, torques, strict=True):
             self.p.setJointMotorControl2(self.body.body, joint, self.p.TORQUE_CONTROL, force=torque, **self.here)
         self.p.stepSimulation(**self.here)
         self._read()
         reward, end = kernel.judge(self.body, self.state, action)
-        if end == kernel.NON_FINITE:
+        if end == NON_FINITE:
             self.close()
             self._build()
         return reward, end
@@ -96,46 +97,38 @@ class ModuleSimulator:
         for f, foot in enumerate(body.feet):
             state.touching[f] = len(p.getContactPoints(body.body, body.floor, foot, **here)) > 0
 
-    def rollout(
-        self,
-        solution: np.ndarray,
-        q0: np.ndarray,
-        obs_mean: np.ndarray,
-        obs_std: np.ndarray,
-        action_noise: np.ndarray,
-        record: bool,
-        trace: world.Trace | None = None,
-    ) -> world.Episode:
-        weights = np.empty_like(solution)
-        kernel.transpose_weights(self.sizes, solution, weights)
+    def rollout(self, setup: Setup, q0: np.ndarray) -> Episode:
+        weights = np.empty_like(setup.solution)
+        kernel.transpose_weights(self.sizes, setup.solution, weights)
         buffer = np.empty(2 * self.sizes.max(), np.float32)
         normalized, action = np.empty(self.sizes[0], np.float32), np.empty(self.sizes[-1], np.float32)
-        obs, actions, rewards = self.recorder.arrays(record)
+        obs, actions, rewards = self.recorder.arrays(setup.record)
+        trace = world.make_trace(self.task, setup.trace)
         touched = np.zeros(self.body.feet.size)
-        objective, length, end = 0.0, 0, kernel.TRUNCATED
+        objective, length, end = 0.0, 0, TRUNCATED
 
         self.reset(q0)
         obs[0] = self.state.obs
-        if trace is not None:
+        if setup.trace:
             self._write_positions(trace.positions[0])
-        while length < self.task.max_steps and end == kernel.TRUNCATED:
+        while length < self.task.max_steps and end == TRUNCATED:
             state = self.state
-            kernel.choose_action(
-                self.sizes, weights, state, obs_mean, obs_std, action_noise, length, normalized, buffer, action
-            )
+            normalization = setup.obs_mean, setup.obs_std, setup.action_noise
+            kernel.choose_action(self.sizes, weights, state, *normalization, length, normalized, buffer, action)
             reward, end = self.step(action)
-            if end == kernel.NON_FINITE:
+            if end == NON_FINITE:
                 break
-            if record:
+            if setup.record:
                 actions[length], rewards[length], obs[length + 1] = action, reward, state.obs
-            if trace is not None:
+            if setup.trace:
                 self._write_positions(trace.positions[length + 1])
                 trace.contacts[length] = state.contact
             objective += reward
             touched += state.contact
             length += 1
         measures = touched[self.body.measured_feet] / max(length, 1)
-        return world.Episode(objective, measures, length, end, *self.recorder.copy(record, length))
+        drawn = world.cut_trace(trace, length) if setup.trace else None
+        return Episode(objective, measures, length, end, self.recorder.copy(setup.record, length), drawn)
 
     def _write_positions(self, out: np.ndarray) -> None:
         out[:7], out[self.body.all_q_index] = self.pose()

@@ -1,0 +1,91 @@
+"""What a kind of problem knows: the one thing of a task that decides how it is played, checked and shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from gaits.policies import MLP
+
+if TYPE_CHECKING:
+    from gaits.episodes.player import Player
+    from gaits.tasks.function import Function
+    from gaits.tasks.qdgym import Robot
+    from gaits.tasks.task import Task
+
+
+class Problem:
+    """A problem of some kind. A new kind is a subclass in a file of its own; nothing else asks which kind a task is of.
+
+    What is here holds for most kinds: solutions are policies, played in episodes, of nothing that can be drawn. Where a kind
+    lacks something, it raises, and says what to do instead.
+    """
+
+    modules: ClassVar[tuple[str, ...]] = ()
+    """Modules of others, besides those that all of gaits needs, whose versions decide its episodes."""
+    remedy: ClassVar[str] = ""
+    """How to get them."""
+    own_process: ClassVar[bool] = False
+    """Whether a player on this machine needs a process of its own."""
+    source: str | None = None
+    """``MODULE:NAME`` that gives the task, if it came from there."""
+
+    # --- solutions ---------------------------------------------------------------------------------------------------------
+
+    def make_policy(self, task: Task) -> MLP:
+        """The network that a solution is the parameters of."""
+        return MLP(task.obs_dim, task.hidden, task.action_dim)
+
+    def solution_dim(self, task: Task) -> int:
+        return self.make_policy(task).solution_dim
+
+    def first_solution(self, task: Task, rng: np.random.Generator) -> np.ndarray:
+        """Where a search starts."""
+        return self.make_policy(task).init(rng)
+
+    # --- playing -----------------------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Raise if it cannot be played here."""
+
+    def make_player(self, task: Task) -> Player:
+        """Plays in this process; any number may play at once, in threads."""
+        raise NotImplementedError
+
+    def make_local_player(self, task: Task) -> Player:
+        """What a thread of an evaluator on this machine plays on."""
+        return self.make_player(task)
+
+    def check_luck(self, task: Task) -> None:
+        """Raise if a solution does the same every time."""
+
+    # --- names -------------------------------------------------------------------------------------------------------------
+
+    def env_id(self, task: Task) -> str:
+        """The name under which Gymnasium makes its environment; - if there is none."""
+        return "-"
+
+    def named(self, source: str) -> Self:
+        """The same, knowing the ``MODULE:NAME`` that it came from."""
+        return self
+
+    def describe_policy(self) -> dict[str, Any]:
+        """What a policy's numbers stand for, in order, where they have names."""
+        return {}
+
+    # --- what only some have -----------------------------------------------------------------------------------------------
+
+    def unwatchable(self, task: Task) -> str:
+        """Why its episodes cannot be drawn; empty if they can."""
+        return f"{task.title} has no robot that can be drawn here, only the map."
+
+    def find_robot(self, task: Task) -> Robot:
+        """The robot that can be drawn and damaged."""
+        raise ValueError(f"{task.name} has no robot that Bullet simulates. Choose a task such as qd_hopper.")
+
+    def find_function(self, task: Task) -> Function:
+        """The function whose gradients are known."""
+        raise ValueError(
+            f"{task.name} is simulated and has no exact gradients. Use cma_mega_es, or a task such as lp_sphere."
+        )

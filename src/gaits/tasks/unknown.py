@@ -1,0 +1,20 @@
+"""A task of the user's own, as a run's folder describes it where the task itself is not known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gaits.tasks.problem import Problem
+
+
+@dataclass(frozen=True)
+class Unknown(Problem):
+    """It can be looked at, not played: a run's files run nobody's code."""
+
+    source: str | None = None
+
+    def check(self) -> None:
+        raise ValueError(
+            "This run is of a task of your own. Its files never run code, so name the task again: "
+            f"--task {self.source or 'MODULE:NAME'}, or gaits.register_task(task) in Python."
+        )
