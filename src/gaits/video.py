@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import math
 import shutil
@@ -15,16 +14,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from gaits.adaptation.damage import Damage
 from gaits.archives import NO_SEED
 from gaits.archives.cells import best_row, find_cell, name_cell
 from gaits.checks import whole_number
 from gaits.console import say
+from gaits.drawing import Painter, follow
+from gaits.drawing.text import font
 from gaits.episodes import TRUNCATED, Batch, Episode, Pool, check_seed, make_job
 from gaits.physics import kernel
-from gaits.physics.camera import Camera
+from gaits.physics.figure import make_figure
+from gaits.physics.skeleton import make_skeleton
 from gaits.runs import Run, load_run
 from gaits.runs.files import check_output
 from gaits.tasks.task import Task
@@ -39,7 +41,7 @@ INK, PAPER, ENDED = (30, 30, 30), (255, 255, 255), (150, 150, 150)
 
 @dataclass(frozen=True)
 class Played:
-    """One policy's episode, and where the robot was after each step."""
+    """One policy's episode, where the robot was after each step, and which feet stood."""
 
     cell: str
     episode: Episode
@@ -114,11 +116,8 @@ def make_video(
         steps = min(steps, round(seconds / kernel.SECONDS_PER_STEP))
     n_frames = max(round(steps * kernel.SECONDS_PER_STEP * fps), 1)
     captions = [caption(task, p, size[0], damage) for p in played]
-    camera = Camera(task.robot, *size)
-    try:
-        encode(ffmpeg, path, fps, draw(camera, played, captions, fps, n_frames, progress))
-    finally:
-        camera.close()
+    films = [Film(task, p, size) for p in played]
+    encode(ffmpeg, path, fps, draw(films, captions, fps, n_frames, progress))
     return Video(path, n_frames / fps, tuple(played))
 
 
@@ -140,7 +139,7 @@ def find_seeds(data: dict[str, np.ndarray], rows: list[int], seed: int | None) -
 def play(task: Task, data: dict[str, np.ndarray], rows: list[int], names: list[str], seeds: ArrayLike) -> list[Played]:
     """The episodes that an evaluator plays for these rows and seeds."""
     statistics: dict[str, Any] = {name: data[name][rows] for name in ("obs_mean", "obs_std") if name in data}
-    job = make_job(task, Batch(data["solution"][rows], **statistics), seeds, trace=True)
+    job = make_job(task, Batch(data["solution"][rows], transitions=True, **statistics), seeds, trace=True)
     pool = Pool(1)
     try:
         pool.play(task, job)
@@ -149,25 +148,41 @@ def play(task: Task, data: dict[str, np.ndarray], rows: list[int], names: list[s
     return [Played(name, job.episode(i)) for i, name in enumerate(names)]
 
 
+class Film:
+    """Pictures of one episode, by step."""
+
+    def __init__(self, task: Task, played: Played, size: tuple[int, int]) -> None:
+        episode = played.episode
+        assert episode.steps is not None
+        assert episode.trace is not None
+        self.length = episode.length
+        self.ends = make_skeleton(task.robot).ends(episode.trace.positions)
+        self.contacts = np.concatenate([np.zeros_like(episode.trace.contacts[:1]), episode.trace.contacts])
+        self.totals = np.append(0.0, np.cumsum(episode.steps.rewards))
+        self.path = follow(self.ends[:, 0, :, :2].mean(axis=1))  # the torso comes first
+        self.painter = Painter(make_figure(task), self.ends[0], *size)
+
+    def picture(self, step: int) -> np.ndarray:
+        seconds = step * kernel.SECONDS_PER_STEP
+        return self.painter.draw(self.ends[step], self.contacts[step], self.path[step], seconds, self.totals[step])
+
+
 def draw(
-    camera: Camera,
-    played: Sequence[Played],
+    films: Sequence[Film],
     captions: Sequence[tuple[np.ndarray, np.ndarray]],
     fps: int,
     n_frames: int,
     progress: Callable[[int, int], None] | None,
 ) -> Iterator[np.ndarray]:
     """Frames of all policies side by side. One whose episode has ended stands still."""
-    pictures: list[np.ndarray] = [np.zeros(0)] * len(played)
-    shown = [-1] * len(played)
+    pictures: list[np.ndarray] = [np.zeros(0)] * len(films)
+    shown = [-1] * len(films)
     for frame in range(n_frames):
         step = int(frame / fps / kernel.SECONDS_PER_STEP + 1e-9)
-        for i, (p, (running, ended)) in enumerate(zip(played, captions, strict=True)):
-            now = min(step, p.episode.length)
+        for i, (film, (running, ended)) in enumerate(zip(films, captions, strict=True)):
+            now = min(step, film.length)
             if now != shown[i]:
-                strip = ended if now == p.episode.length else running
-                assert p.episode.trace is not None
-                pictures[i] = np.concatenate([camera.picture_at(p.episode.trace.positions[now]), strip])
+                pictures[i] = np.concatenate([film.picture(now), ended if now == film.length else running])
                 shown[i] = now
         yield tile(pictures)
         if progress is not None:
@@ -190,7 +205,7 @@ def caption(task: Task, played: Played, width: int, damage: Damage | None) -> tu
     long, short = named, "measures " + ", ".join(values)
     lines = [
         f"cell {played.cell}: return {episode.objective:,.1f}",
-        long if font().getlength(long) + 2 * MARGIN <= width else short,
+        long if font(FONT_SIZE).getlength(long) + 2 * MARGIN <= width else short,
     ]
     if damage:
         lines += wrap(str(damage), width)
@@ -203,7 +218,7 @@ def wrap(text: str, width: int) -> list[str]:
     lines: list[str] = []
     for part in text.split(", "):
         longer = f"{lines[-1]}, {part}" if lines else part
-        if lines and font().getlength(longer) + 2 * MARGIN <= width:
+        if lines and font(FONT_SIZE).getlength(longer) + 2 * MARGIN <= width:
             lines[-1] = longer
         else:
             lines.append(part)
@@ -216,16 +231,8 @@ def _write(lines: Sequence[str], width: int, ink: tuple[int, int, int]) -> np.nd
     image = Image.new("RGB", (width, height + height % 2), PAPER)
     pen = ImageDraw.Draw(image)
     for i, text in enumerate(lines):
-        pen.text((MARGIN, MARGIN + i * line), text, fill=ink, font=font())
+        pen.text((MARGIN, MARGIN + i * line), text, fill=ink, font=font(FONT_SIZE))
     return np.asarray(image)
-
-
-@functools.cache
-def font() -> ImageFont.FreeTypeFont:
-    """The font that matplotlib brings."""
-    import matplotlib
-
-    return ImageFont.truetype(Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf"), FONT_SIZE)
 
 
 def find_ffmpeg() -> str:

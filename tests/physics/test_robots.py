@@ -70,7 +70,7 @@ def test_the_layout_is_bullets(name):
     """What a client of Bullet says of the model, asked anew."""
     pytest.importorskip("pybullet")
     task = gaits.make_task(name)
-    robot = gaits.Damage(friction=dict.fromkeys(task.body.feet, 0.3)).apply(task).body
+    robot = gaits.Damage(friction=dict.fromkeys(task.robot.feet, 0.3)).apply(task).robot
     layout, p = world.find_layout(robot), capi.pybullet()
     client = p.connect(p.DIRECT)
     here = {"physicsClientId": client}

@@ -8,9 +8,10 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from gaits.drawing import Painter
 from gaits.episodes import TRUNCATED, check_seed
-from gaits.physics import make_simulator
-from gaits.physics.camera import Camera
+from gaits.physics import kernel, make_simulator
+from gaits.physics.figure import find_ends, make_figure
 from gaits.physics.world import Simulator
 from gaits.tasks import make_task
 
@@ -21,7 +22,7 @@ class QDEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     """One of gaits' robots. ``reset(seed=s)`` starts exactly the episode that an evaluation with seed s plays.
 
     ``info`` has ``measures`` (share of the steps so far with each measured foot on the ground), ``feet_contact`` (flags
-    of the step just made) and ``reward_terms``.
+    of the step just made) and ``reward_terms``. ``render()`` draws the robot with the time and the return so far.
     """
 
     metadata = {  # noqa: RUF012
@@ -38,16 +39,19 @@ class QDEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self.action_space = spaces.Box(-1.0, 1.0, (self.task.action_dim,), np.float32)
         self._size = width, height
         self._simulator: Simulator | None = make_simulator(self.task)
-        self._camera: Camera | None = None
+        self._painter: Painter | None = None
         self._touched = np.zeros(len(self.task.robot.feet))
         self._steps: int | None = None
+        self._return = 0.0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
         super().reset(seed=None if seed is None else check_seed(seed))
         simulator = self._open()
         simulator.reset(self.np_random.uniform(-0.1, 0.1, self.task.action_dim))
         self._touched[:] = 0
-        self._steps = 0
+        self._steps, self._return = 0, 0.0
+        if self.render_mode is not None:
+            self._painter = Painter(make_figure(self.task), self._ends(simulator), *self._size)
         return simulator.state.obs.copy(), self._info(simulator)
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
@@ -59,6 +63,7 @@ class QDEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             raise gymnasium.error.ResetNeeded("Call reset() before the first step().")
         reward, end = simulator.step(action)
         self._steps += 1
+        self._return += float(reward)
         self._touched += simulator.state.contact
         truncated = end == TRUNCATED and self._steps >= self.task.max_steps
         return simulator.state.obs.copy(), float(reward), end != TRUNCATED, truncated, self._info(simulator)
@@ -80,14 +85,18 @@ class QDEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         if self.render_mode is None:
             gymnasium.logger.warn(f"render() needs a mode: gymnasium.make({self.task.env_id!r}, render_mode='rgb_array').")
             return None
-        if self._camera is None:
-            self._camera = Camera(self.task.robot, *self._size)
-        return self._camera.picture(*self._open().pose())
+        simulator = self._open()
+        if self._painter is None or self._steps is None:
+            raise gymnasium.error.ResetNeeded("Call reset() before the first render().")
+        seconds = self._steps * kernel.SECONDS_PER_STEP
+        return self._painter.draw(self._ends(simulator), simulator.state.contact, seconds=seconds, total=self._return)
+
+    def _ends(self, simulator: Simulator) -> np.ndarray:
+        """Where the robot's capsules are now."""
+        base, joints = simulator.pose()
+        return find_ends(self.task.robot, base[None], joints[None])[0]
 
     def close(self) -> None:
         if self._simulator is not None:
             self._simulator.close()
             self._simulator = None
-        if self._camera is not None:
-            self._camera.close()
-            self._camera = None
