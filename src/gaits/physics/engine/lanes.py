@@ -1,10 +1,10 @@
 """A SIMD value type for Numba: four doubles that behave like one.
 
-    view = lanes(array, 4)       # in compiled code: a view whose items are four doubles wide (4 must be a literal)
+    view = lanes(array, FOUR)    # in compiled code: a view whose items are four doubles wide
     view[k]                      # load the k-th item;  view[k] = x  stores it
     a + b, -a, a < b, m & n, select(m, a, b), sqrt(a), sin(a), cos(a)
 
-``lanes(array, 1)`` gives plain doubles, so the same source compiles for one episode or for four side by side, and the first
+``lanes(array, ONE)`` gives plain doubles, so the same source compiles for one episode or for four side by side, and the first
 is the oracle of the second. ``one_lane(view, i)`` is lane i of a view, item by item a double: for what branches by nature.
 
 Every operation is one IEEE operation per lane, in the order of the source: LLVM contracts and reorders nothing unless it is
@@ -28,9 +28,14 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 
 INT32, DOUBLE = ir.IntType(32), ir.DoubleType()
 
+ONE, FOUR = (0,), (0, 0, 0, 0)  # how many side by side: a tuple, because its length is part of its type
+
 # Without the numpy error model every division checks for zero and raises.
 compiled = njit(nogil=True, error_model="numpy")
 inline = njit(nogil=True, error_model="numpy", forceinline=True)
+# Numba compiles a function with everything it calls, and again in each of its callers: a tower of large functions takes minutes.
+# So functions that only arrange others are merged into their caller before anything is compiled.
+merged = njit(inline="always", error_model="numpy")
 
 
 class Lanes(types.Type):
@@ -204,17 +209,16 @@ sin, cos = _through_libm(math.sin), _through_libm(math.cos)
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-@intrinsic(prefer_literal=True)
-def lanes(typingctx, array, n):
-    """A view of an array's data, n numbers an item."""
-    if not isinstance(n, types.IntegerLiteral):
-        return None
-    view = View(array.dtype, n.literal_value, n.literal_value)
+@intrinsic
+def lanes(typingctx, array, side_by_side):
+    """A view of an array's data, with as many numbers an item as ``side_by_side``, a tuple, has items."""
+    n = len(side_by_side)
+    view = View(array.dtype, n, n)
 
     def codegen(context, builder, sig, args):
         return context.make_array(array)(context, builder, args[0]).data
 
-    return signature(view, array, n), codegen
+    return signature(view, array, side_by_side), codegen
 
 
 @intrinsic

@@ -13,7 +13,7 @@ import numpy as np
 
 from gaits.physics.engine.constants import POINTS
 from gaits.physics.engine.contact import BALL, BALLS, CAPSULE, POINT
-from gaits.physics.engine.lanes import compiled, lanes
+from gaits.physics.engine.lanes import ONE, inline, lanes
 from gaits.physics.robots import BASE, FIXED, Collider, Link, RobotData, Shape
 
 FLOOR_FRICTION = 0.8
@@ -56,39 +56,40 @@ class Model(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What episodes side by side are computed in."""
+    """What episodes side by side are computed in. Numbers first, then what all of them share or is counted by lane."""
 
-    q: np.ndarray
-    u: np.ndarray
-    tau: np.ndarray
-    base: np.ndarray
-    pose: np.ndarray
-    before: np.ndarray
-    slide: np.ndarray
-    joint: np.ndarray
-    world: np.ndarray
-    frame: np.ndarray
-    velocity: np.ndarray
+    q: np.ndarray  # (n,) positions of the coordinates; a floating base has its own
+    u: np.ndarray  # (n,) velocities
+    tau: np.ndarray  # (n,) torques
+    base: np.ndarray  # position, quaternion from world to base
+    pose: np.ndarray  # of the base and each link: rotation matrix to the world 9, position 3
+    before: np.ndarray  # the same, a substep ago
+    slide: np.ndarray  # arms of a planar robot's slides
+    joint: np.ndarray  # rotation and arm of every joint
+    world: np.ndarray  # quaternion from the world to every link
+    frame: np.ndarray  # the same as matrix, by another way of rounding
+    velocity: np.ndarray  # of every link, in its own coordinates, as are the next three
     coriolis: np.ndarray
     inertia: np.ndarray
     force: np.ndarray
-    hinge: np.ndarray
-    root: np.ndarray
+    hinge: np.ndarray  # h, 1 / D and Y of every hinge
+    root: np.ndarray  # the same of the slides; or the inverse inertia of a floating base
     acceleration: np.ndarray
-    y: np.ndarray
-    point: np.ndarray
-    lowest: np.ndarray
-    spot: np.ndarray
-    present: np.ndarray
-    jacobian: np.ndarray
-    response: np.ndarray
-    row: np.ndarray
-    dv: np.ndarray
-    cone: np.ndarray
-    count: np.ndarray
+    y: np.ndarray  # (n,) Y of a row
+    point: np.ndarray  # points of all manifolds, and room to put some of them in order
+    lowest: np.ndarray  # point of a shape
+    spot: np.ndarray  # points that act: position, distance
+    present: np.ndarray  # 1 in lanes where a spot is
+    jacobian: np.ndarray  # (rows, n) limits, then spots
+    response: np.ndarray  # (rows, n)
+    row: np.ndarray  # (rows, 4)
+    dv: np.ndarray  # (n,) what the impulses change
+    cone: np.ndarray  # a friction cone
+    all: np.ndarray  # all numbers above, one after another
+    count: np.ndarray  # (shapes, lanes) points of a manifold
     spot_tip: np.ndarray
-    limit: np.ndarray
-    order: np.ndarray
+    limit: np.ndarray  # joints with a row
+    order: np.ndarray  # room to sort in
 
 
 def make_model(robot: RobotData, friction: dict[int, float] | None = None) -> Model:
@@ -108,7 +109,7 @@ def make_model(robot: RobotData, friction: dict[int, float] | None = None) -> Mo
         planar=int(planar),
         n=first + len(robot.moving),
         links=len(links),
-        slide=np.array([x for link in links[:2] for x in _plane(_arm(link))]),
+        slide=np.array([x for link in links[: 2 * planar] for x in _plane(_arm(link))]),
         limbs=len(links) // 2 - 1 if planar else len(links),
         limb=np.array([_limb(*links[i : i + 2]) for i in range(2, len(links), 2)] if planar else list(map(_link, links))).ravel(),
         dof=np.array([6 + link.dof if link.dof >= 0 else -1 for link in links]),
@@ -165,7 +166,7 @@ def _limb(hinge: Link, body: Link) -> list[float]:
 
 def _link(link: Link) -> list[float]:
     if link.kind == FIXED:
-        return [*_arm(link), link.mass, *link.inertia, *[0.0] * 5]
+        return [*_arm(link), link.mass, *link.inertia, *[0.0] * 4]
     assert not any(link.d) and not any(link.axis_bottom) and link.mass == 0.0
     return [*link.e, math.sqrt(sum(a * a for a in link.axis_top)), *link.axis_top, *link.rotation]
 
@@ -179,60 +180,53 @@ def _shape(collider: Collider, shape: Shape) -> list[float]:
 
 
 def make_memory(model: Model, width: int) -> Memory:
-    """Room for episodes side by side."""
+    """Room for ``width`` episodes side by side."""
     limbs, links, n = model.limbs, model.links, model.n
     spots = POINTS * model.shapes
     rows = model.limits + model.rows_per_spot * spots
-
-    def numbers(items: int) -> np.ndarray:
-        return np.zeros(items * width)
-
-    memory = Memory(
-        q=numbers(n),
-        u=numbers(n),
-        tau=numbers(n),
-        base=numbers(7),
-        pose=numbers(12 * (1 + links)),
-        before=numbers(12 * (1 + links)),
-        slide=numbers(4),
-        joint=numbers(16 * limbs),
-        world=numbers(4 * (1 + limbs)),
-        frame=numbers(9 * (1 + limbs)),
-        velocity=numbers(6 * (1 + limbs)),
-        coriolis=numbers(6 * limbs),
-        inertia=numbers(27 * (1 + limbs)),
-        force=numbers(6 * (1 + limbs)),
-        hinge=numbers(8 * limbs),
-        root=numbers(36),
-        acceleration=numbers(6 * (1 + limbs)),
-        y=numbers(n),
-        point=numbers(POINT * 2 * spots),
-        lowest=numbers(3),
-        spot=numbers(4 * spots),
-        present=numbers(spots),
-        jacobian=numbers(n * rows),
-        response=numbers(n * rows),
-        row=numbers(4 * rows),
-        dv=numbers(n),
-        cone=numbers(3),
+    sizes = {
+        **dict.fromkeys(("q", "u", "tau", "y", "dv"), n),
+        **dict.fromkeys(("pose", "before"), 12 * (1 + links)),
+        **dict.fromkeys(("velocity", "coriolis", "force", "acceleration"), 6 * (1 + limbs)),
+        **dict.fromkeys(("jacobian", "response"), n * rows),
+        **{"base": 7, "slide": 4, "root": 36, "lowest": 3, "cone": 3},
+        **{"joint": 12 * limbs, "world": 4 * (1 + limbs), "frame": 9 * (1 + limbs), "inertia": 27 * (1 + limbs)},
+        **{"hinge": 8 * limbs, "point": POINT * 2 * spots, "spot": 4 * spots, "present": spots, "row": 4 * rows},
+    }
+    names = [name for name in Memory._fields if name in sizes]
+    everything = np.zeros(width * sum(sizes.values()))
+    numbers = np.split(everything, np.cumsum([width * sizes[name] for name in names])[:-1])
+    return Memory(
+        **dict(zip(names, numbers, strict=True)),
+        all=everything,
         count=np.zeros(model.shapes * width, np.int64),
         spot_tip=np.zeros(spots, np.int64),
         limit=np.zeros(model.limits, np.int64),
         order=np.zeros(4 * model.shapes + 8, np.int64),
     )
-    for pose in (memory.pose, memory.before):
-        pose.reshape(-1, 12, width)[:, [0, 4, 8]] = 1.0
-    return memory
 
 
-@compiled
+@inline
 def view_model(m):
     """The model as compiled code wants it: pointers, which know neither lengths nor negative indices."""
     return Model(
-        *(m.planar, m.n, m.links, lanes(m.slide, 1), m.limbs, lanes(m.limb, 1), lanes(m.dof, 1), lanes(m.parent, 1)),
-        *(lanes(m.path, 1), lanes(m.depth, 1), lanes(m.base, 1)),
-        *(m.shapes, lanes(m.shape, 1), lanes(m.shape_kind, 1), lanes(m.shape_link, 1), lanes(m.shape_bare, 1)),
-        *(m.groups, lanes(m.group_first, 1), lanes(m.group_shape, 1), lanes(m.group_link, 1), lanes(m.group_tip, 1)),
-        *(lanes(m.friction, 1), m.rows_per_spot, m.limits, lanes(m.limit_dof, 1), lanes(m.limit_link, 1)),
-        *(lanes(m.limit_tip, 1), lanes(m.limit_range, 1), lanes(m.moves_first, 1), lanes(m.moves, 1)),
+        *(m.planar, m.n, m.links, lanes(m.slide, ONE), m.limbs, lanes(m.limb, ONE), lanes(m.dof, ONE)),
+        *(lanes(m.parent, ONE), lanes(m.path, ONE), lanes(m.depth, ONE), lanes(m.base, ONE)),
+        *(m.shapes, lanes(m.shape, ONE), lanes(m.shape_kind, ONE), lanes(m.shape_link, ONE), lanes(m.shape_bare, ONE)),
+        *(m.groups, lanes(m.group_first, ONE), lanes(m.group_shape, ONE), lanes(m.group_link, ONE), lanes(m.group_tip, ONE)),
+        *(lanes(m.friction, ONE), m.rows_per_spot, m.limits, lanes(m.limit_dof, ONE), lanes(m.limit_link, ONE)),
+        *(lanes(m.limit_tip, ONE), lanes(m.limit_range, ONE), lanes(m.moves_first, ONE), lanes(m.moves, ONE)),
+    )
+
+
+@inline
+def view_memory(m, w):
+    """The memory, for as many episodes side by side as the tuple w has items."""
+    return Memory(
+        *(lanes(m.q, w), lanes(m.u, w), lanes(m.tau, w), lanes(m.base, w), lanes(m.pose, w), lanes(m.before, w)),
+        *(lanes(m.slide, w), lanes(m.joint, w), lanes(m.world, w), lanes(m.frame, w), lanes(m.velocity, w)),
+        *(lanes(m.coriolis, w), lanes(m.inertia, w), lanes(m.force, w), lanes(m.hinge, w), lanes(m.root, w)),
+        *(lanes(m.acceleration, w), lanes(m.y, w), lanes(m.point, w), lanes(m.lowest, w), lanes(m.spot, w)),
+        *(lanes(m.present, w), lanes(m.jacobian, w), lanes(m.response, w), lanes(m.row, w), lanes(m.dv, w)),
+        *(lanes(m.cone, w), m.all, lanes(m.count, ONE), lanes(m.spot_tip, ONE), lanes(m.limit, ONE), lanes(m.order, ONE)),
     )

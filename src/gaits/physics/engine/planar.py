@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from gaits.physics.engine.algebra import EPS, get3, put3
 from gaits.physics.engine.constants import DAMPING, DT, GRAVITY
-from gaits.physics.engine.lanes import compiled, cos, inline, like, select, sin, sqrt
+from gaits.physics.engine.lanes import compiled, cos, inline, like, merged, select, sin, sqrt
 
 LIMB = 7  # constants of a limb: hinge to body's hinge ex, ez; axis; body bx, bz, mass, inertia
 
@@ -98,7 +98,7 @@ def clamp(x):
     return select(x < -100.0, -100.0, select(x > 100.0, 100.0, x))
 
 
-@inline
+@merged
 def _velocities(robot, work):
     """Upward pass: velocities, Coriolis terms, forces without acceleration (ENGINE 3.2)."""
     u = work.u
@@ -154,7 +154,7 @@ def _shift(inertia, rx, rz):
     return ax, az, xx, xz, zx, zz, ((ax * rz - az * rx) + n) - (rx * tz - rz * tx)
 
 
-@inline
+@merged
 def _gather(robot, work, limb):
     """Downward pass: what the parent carries of this limb (ENGINE 3.3)."""
     k, at = LIMB * limb, 7 * limb
@@ -205,7 +205,7 @@ def _gather(robot, work, limb):
         root[8], root[9] = fx, fz
 
 
-@inline
+@merged
 def _gather_slides(work):
     """The same for the slides, along z (h, 1/D and Y) and along x (1/D and Y): the base that carries them never moves."""
     root = work.root
@@ -218,7 +218,7 @@ def _gather_slides(work):
     root[4] = 0.0 - (root[8] + xz * (inv * y))
 
 
-@inline
+@merged
 def _accelerate_limb(robot, work, limb):
     """ENGINE 3.5"""
     k, parent = LIMB * limb, robot.parent[limb]

@@ -21,7 +21,7 @@ from gaits.physics.engine.constants import (
     SLOP,
 )
 from gaits.physics.engine.algebra import EPS
-from gaits.physics.engine.lanes import any_lane, compiled, inline, like, one_lane, opposite, part, select, width
+from gaits.physics.engine.lanes import any_lane, compiled, inline, like, merged, one_lane, opposite, part, select, width
 
 RHS, INV, IMPULSE, PRESENT = 0, 1, 2, 3
 
@@ -101,7 +101,7 @@ def apply(robot, work, row, impulse):
         work.dv[d] = work.dv[d] + response[d] * impulse
 
 
-@inline
+@merged
 def settle(robot, work, row, tip, high, active, residual):
     """One row with limits 0 and ``high`` (ENGINE 6.5). Returns the largest residual so far."""
     here = part(work.row, 4 * row)
@@ -126,7 +126,7 @@ def clip(total, limit, x, old):
     )
 
 
-@inline
+@merged
 def slide_along_x(robot, work, row, tip, limit, active):
     """Friction in the plane: the row across it has an exact zero, so the cone is the interval ±limit (ENGINE 6.5, 12.7)."""
     here = part(work.row, 4 * row)
@@ -139,7 +139,7 @@ def slide_along_x(robot, work, row, tip, limit, active):
     apply(robot, work, row, x)
 
 
-@inline
+@merged
 def slide(robot, work, row, tip, limit, active, residual):
     """Friction in space: both directions at once, within a cone (ENGINE 6.5). ``row`` is across, the next one along."""
     a, b = part(work.row, 4 * row), part(work.row, 4 * row + 4)

@@ -45,7 +45,7 @@ from gaits.physics.engine.algebra import (
     transpose,
 )
 from gaits.physics.engine.constants import DAMPING, DT, GRAVITY
-from gaits.physics.engine.lanes import compiled, cos, inline, like, select, sin, sqrt
+from gaits.physics.engine.lanes import compiled, cos, inline, like, merged, select, sin, sqrt
 from gaits.physics.engine.planar import clamp
 
 LINK = 11  # constants of a hinge: e 3, length of its axis, axis 3, rotation at zero 4; of a fixed link: arm 3, mass, inertia 3
@@ -119,7 +119,7 @@ def accelerate(robot, work):
         u[3 + i] = clamp(u[3 + i] + linear[i] * DT)
 
 
-@inline
+@merged
 def _fill_inertia(work, link, mass, inertia):
     """A rigid body's own: 0, mass, inertia."""
     zero = like(work.u[0], 0.0)
@@ -130,7 +130,7 @@ def _fill_inertia(work, link, mass, inertia):
         work.inertia[27 * link + 18 + 4 * k] = zero + inertia[k]
 
 
-@inline
+@merged
 def _velocities(robot, work):
     """Upward pass: velocities, Coriolis terms, forces without acceleration (ENGINE 3.2)."""
     zero = like(work.u[0], 0.0)
@@ -173,7 +173,7 @@ def _velocities(robot, work):
         put9(work.frame, 9 * n, frame)
 
 
-@inline
+@merged
 def _gather_fixed(robot, work, link):
     """Downward pass for a fixed link: its inertia and force, as seen by its parent (ENGINE 3.3, 12.1)."""
     n, parent = 27 * (1 + link), 27 * (robot.parent[link] + 1)
@@ -189,7 +189,7 @@ def _gather_fixed(robot, work, link):
     add3(work.force, parent + 3, add(bot, cross(arm, top)))
 
 
-@inline
+@merged
 def _gather_hinge(robot, work, link):
     """Downward pass for a hinge (ENGINE 3.3)."""
     n, parent, joint = 27 * (1 + link), 27 * (robot.parent[link] + 1), JOINT * link
@@ -220,7 +220,7 @@ def _gather_hinge(robot, work, link):
     add3(work.force, parent + 3, mv(back, add(f_bot, cross(arm, f_top))))
 
 
-@inline
+@merged
 def _invert_base(work):
     """What a force on the base does to it, once per substep (ENGINE 3.6, 12.4)."""
     tl, tr, bl = get9(work.inertia, 0), get9(work.inertia, 9), get9(work.inertia, 18)
@@ -243,7 +243,7 @@ def solve_base(work, top, bot):
     return neg(add(mv(ul, top), mv(ur, bot))), neg(add(mv(ll, top), mv(lr, bot)))
 
 
-@inline
+@merged
 def _accelerate_link(robot, work, link):
     """ENGINE 3.5"""
     n, parent, joint = 6 * (1 + link), 6 * (robot.parent[link] + 1), JOINT * link

@@ -6,11 +6,11 @@ from gaits.physics.engine import planar, spatial
 from gaits.physics.engine.algebra import get3
 from gaits.physics.engine.constants import SUBSTEPS
 from gaits.physics.engine.contact import collide_floor, find_spots
-from gaits.physics.engine.lanes import any_lane, compiled, inline, like, part, select
+from gaits.physics.engine.lanes import any_lane, like, merged, part, select
 from gaits.physics.engine.solver import diagonal, friction_row, iterate, limit_row, normal_row, product
 
 
-@inline
+@merged
 def place(robot, work, pose):
     if robot.planar:
         planar.place(robot, work, pose)
@@ -18,7 +18,7 @@ def place(robot, work, pose):
         spatial.place(robot, work, pose)
 
 
-@inline
+@merged
 def respond(robot, work, tip, row):
     jacobian, response = part(work.jacobian, robot.n * row), part(work.response, robot.n * row)
     if robot.planar:
@@ -27,7 +27,7 @@ def respond(robot, work, tip, row):
         spatial.respond(robot, work, tip, jacobian, response)
 
 
-@compiled
+@merged
 def limit_rows(robot, work):
     """Rows of joints at the end of their range, in any lane (ENGINE 6.4). Returns how many; work.limit says which."""
     rows = 0
@@ -50,7 +50,7 @@ def limit_rows(robot, work):
     return rows
 
 
-@compiled
+@merged
 def spot_rows(robot, work, spots):
     """Rows of all contacts: up, then across and along x (ENGINE 6.1 to 6.3)."""
     for spot in range(spots):
@@ -74,7 +74,7 @@ def spot_rows(robot, work, spots):
                 friction_row(here, inv, speed, present)
 
 
-@compiled
+@merged
 def substep(robot, work, pose, after):
     """ENGINE 1.4: from where links are (``pose``) to where they are next (``after``)."""
     collide_floor(robot, work, pose)
@@ -96,7 +96,7 @@ def substep(robot, work, pose, after):
     place(robot, work, after)
 
 
-@compiled
+@merged
 def step(robot, work):
     """Four substeps. Afterwards work.pose is current, and work.before a substep older, which is what Bullet reports (7.3)."""
     for _ in range(SUBSTEPS // 2):
