@@ -26,9 +26,9 @@ from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-INT32, DOUBLE = ir.IntType(32), ir.DoubleType()
+INT32 = ir.IntType(32)
 
-ONE, FOUR = (0,), (0, 0, 0, 0)  # how many side by side: a tuple, because its length is part of its type
+ONE, FOUR, EIGHT = (0,), 4 * (0,), 8 * (0,)  # how many side by side: a tuple, because its length is part of its type
 
 # Without the numpy error model every division checks for zero and raises.
 compiled = njit(nogil=True, error_model="numpy")
@@ -39,11 +39,11 @@ merged = njit(inline="always", error_model="numpy")
 
 
 class Lanes(types.Type):
-    """n doubles."""
+    """n numbers."""
 
-    def __init__(self, n: int) -> None:
-        self.n = n
-        super().__init__(f"lanes{n}")
+    def __init__(self, dtype: types.Type, n: int) -> None:
+        self.dtype, self.n = dtype, n
+        super().__init__(f"lanes({dtype}, {n})")
 
     def can_convert_from(self, typingctx: Any, other: Any) -> Any:
         return Conversion.safe if isinstance(other, (types.Float, types.Integer)) else None
@@ -65,14 +65,14 @@ class View(types.Type):
 
     def __init__(self, dtype: types.Type, n: int, stride: int) -> None:
         self.dtype, self.n, self.stride = dtype, n, stride
-        self.item = Lanes(n) if n > 1 else dtype
+        self.item = Lanes(dtype, n) if n > 1 else dtype
         super().__init__(f"view({dtype}, {n}, {stride})")
 
 
 @register_model(Lanes)
 class LanesModel(models.PrimitiveModel):
     def __init__(self, dmm: Any, t: Lanes) -> None:
-        super().__init__(dmm, t, ir.VectorType(DOUBLE, t.n))
+        super().__init__(dmm, t, ir.VectorType(dmm.lookup(t.dtype).get_value_type(), t.n))
 
 
 @register_model(Mask)
@@ -96,8 +96,8 @@ class ViewModel(models.PrimitiveModel):
 @lower_cast(types.Integer, Lanes)
 def _spread(context: Any, builder: Any, source: Any, target: Lanes, value: Any) -> Any:
     """A number in every lane."""
-    number = context.cast(builder, value, source, types.float64)
-    first = builder.insert_element(ir.Constant(ir.VectorType(DOUBLE, target.n), ir.Undefined), number, INT32(0))
+    number = context.cast(builder, value, source, target.dtype)
+    first = builder.insert_element(ir.Constant(ir.VectorType(number.type, target.n), ir.Undefined), number, INT32(0))
     order = ir.Constant(ir.VectorType(INT32, target.n), [0] * target.n)
     return builder.shuffle_vector(first, ir.Constant(first.type, ir.Undefined), order)
 
@@ -239,6 +239,13 @@ def part(typingctx, view, start):
 
 
 @intrinsic
+def wide(typingctx, view, side_by_side):
+    """A view of single numbers as one of several an item."""
+    n = len(side_by_side)
+    return signature(View(view.dtype, n, n), view, side_by_side), lambda context, builder, sig, args: args[0]
+
+
+@intrinsic
 def width(typingctx, view):
     """Lanes of a view: a constant."""
     return signature(types.intp, view), lambda context, builder, sig, args: ir.IntType(64)(view.n)
@@ -265,16 +272,15 @@ class _SetTyping(AbstractTemplate):
 def _address(builder: Any, view: View, pointer: Any, index: Any) -> Any:
     start = builder.mul(index, index.type(view.stride), flags=["nsw"])
     address = builder.gep(pointer, [start], inbounds=True)
-    return builder.bitcast(address, ir.VectorType(DOUBLE, view.n).as_pointer()) if view.n > 1 else address
+    return builder.bitcast(address, ir.VectorType(pointer.type.pointee, view.n).as_pointer()) if view.n > 1 else address
 
 
 @lower_builtin(operator.getitem, View, types.intp)
 def _get(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    value = builder.load(_address(builder, sig.args[0], *args), align=1 if sig.args[0].dtype.bitwidth < 64 else 8)
-    return value
+    return builder.load(_address(builder, sig.args[0], *args), align=sig.args[0].dtype.bitwidth // 8)
 
 
 @lower_builtin(operator.setitem, View, types.intp, types.Any)
 def _set(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    builder.store(args[2], _address(builder, sig.args[0], args[0], args[1]), align=1 if sig.args[0].dtype.bitwidth < 64 else 8)
+    builder.store(args[2], _address(builder, sig.args[0], args[0], args[1]), align=sig.args[0].dtype.bitwidth // 8)
     return context.get_dummy_value()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from gaits.physics.engine import planar
 from gaits.physics.engine.algebra import get3, get9, mv
 from gaits.physics.engine.lanes import compiled, one_lane, part, sqrt, width
@@ -40,9 +42,9 @@ def _largest(ii, jj, kk, w, j, k, i):
 def read(robot, work, lane, body, state):
     """Fill a State of the step just made: joints are current, links are where they were a substep ago."""
     q, u = one_lane(work.q, lane), one_lane(work.u, lane)
-    for j in range(body.q_index.size):
-        state.q[j] = q[body.q_index[j]]
-        state.qd[j] = u[body.q_index[j]]
+    for j in range(body.n_joints):
+        state.q[j] = q[body.coordinate[j]]
+        state.qd[j] = u[body.coordinate[j]]
     now, before = one_lane(work.pose, lane), one_lane(work.before, lane)
     torso = now if body.torso < 0 else part(before, 12 * (1 + body.torso))
     rotation = get9(torso, 0)
@@ -57,15 +59,15 @@ def read(robot, work, lane, body, state):
         vx, vz = robot.limb[4] * spin + vx, vz - robot.limb[3] * spin
         velocity = mv(rotation, (vx, 0.0, vz))
         state.torso[7], state.torso[8], state.torso[9] = velocity[0], 0.0, velocity[2]
-    for i in range(body.parts.size):
+    for i in range(body.n_parts):
         link = body.parts[i]
-        pose = now if link == -1 else part(before, 12 * (1 + link))
-        state.parts_xy[0, i] = pose[9] if link >= -1 else 0.0
-        state.parts_xy[1, i] = pose[10] if link >= -1 else 0.0
-    for f in range(body.feet.size):
-        state.touching[f] = 0.0
+        at = part(now if link == -1 else before, 12 * (1 + max(link, -1)) + 9)
+        state.parts_x[i] = at[0] if link >= -1 else 0.0
+        state.parts_y[i] = at[1] if link >= -1 else 0.0
+    for f in range(body.n_feet):
+        state.touching[f] = np.float32(0.0)
     for shape in range(robot.shapes):
         if work.count[width(work.q) * shape + lane] > 0:
-            for f in range(body.feet.size):
+            for f in range(body.n_feet):
                 if robot.shape_link[shape] == 1 + body.feet[f]:
-                    state.touching[f] = 1.0
+                    state.touching[f] = np.float32(1.0)

@@ -57,8 +57,8 @@ def _advance(high, low, add_high, add_low):
 
 
 @compiled
-def start_angles(seed, low, high, out):
-    """Fill ``out`` with uniform numbers from low to high."""
+def start_angles(seed, low, high, out, n):
+    """Fill ``out`` with n uniform numbers from low to high."""
     pool = (np.uint32(seed & 0xFFFFFFFF), np.uint32((seed >> 32) & 0xFFFFFFFF), np.uint32(0), np.uint32(0))
     p0, key = _hash(pool[0], A, A_TIMES)
     p1, key = _hash(pool[1], key, A_TIMES)
@@ -94,7 +94,7 @@ def start_angles(seed, low, high, out):
     add_high, add_low = (stream_high << one) | (stream_low >> np.uint64(63)), (stream_low << one) | one
     total = add_low + state_low  # the first state is 0, so its successor is the increment
     h, l = _advance(add_high + state_high + np.uint64(total < add_low), total, add_high, add_low)
-    for i in range(out.size):
+    for i in range(n):
         h, l = _advance(h, l, add_high, add_low)
         turn = h >> np.uint64(58)
         word64 = h ^ l
