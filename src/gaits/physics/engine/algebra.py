@@ -243,6 +243,12 @@ def put3(view, k, v):
 
 
 @inline
+def put6(view, k, a, b):
+    put3(view, k, a)
+    put3(view, k + 3, b)
+
+
+@inline
 def get4(view, k):
     return (view[k], view[k + 1], view[k + 2], view[k + 3])
 

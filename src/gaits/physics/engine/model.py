@@ -33,6 +33,9 @@ class Model(NamedTuple):
     parent: np.ndarray
     path: np.ndarray  # (tips, links) what leads from the root to each tip
     depth: np.ndarray  # (tips,) how many those are
+    climbs: int
+    climb: np.ndarray  # spatial: links that lead to a hinge, which is what a response visits on its way up
+    forks: np.ndarray  # spatial: links that something other than the next one hangs on
     base: np.ndarray  # spatial: mass, inertia
     shapes: int
     shape: np.ndarray
@@ -102,6 +105,7 @@ def make_model(robot: RobotData, friction: dict[int, float] | None = None) -> Mo
     moves = [[*range(first), *(first + links[i].dof for i in path if links[i].dof >= 0)] for path in paths]
     moves += [[first + links[i].dof] for i in limits]
     steps = [[i // 2 - 1 for i in path if i > 1 and i % 2] if planar else path for path in paths]
+    climb = [i for i in range(len(links)) if any(i in _path(robot, j) for j in robot.moving)]
     rub = np.zeros(len(paths))
     for c in robot.colliders:
         rub[_tip(robot, c.link)] = FLOOR_FRICTION * (friction or {}).get(c.link, c.friction)
@@ -116,6 +120,9 @@ def make_model(robot: RobotData, friction: dict[int, float] | None = None) -> Mo
         parent=np.array([link.parent // 2 - 1 for link in links[2::2]] if planar else [link.parent for link in links]),
         path=np.array([[*path, *[0] * (len(links) - len(path))] for path in steps]).ravel(),
         depth=np.array(list(map(len, steps))),
+        climbs=len(climb),
+        climb=np.array(climb),
+        forks=np.array([int(any(other.parent == i for other in links[i + 2 :])) for i in range(len(links))]),
         base=np.array([robot.base.mass, *robot.base.inertia]),
         shapes=len(shapes),
         shape=np.array([_shape(c, s) for c, s in shapes]).ravel(),
@@ -211,7 +218,7 @@ def view_model(m):
     """The model as compiled code wants it: pointers, which know neither lengths nor negative indices."""
     return Model(
         *(m.planar, m.n, m.links, lanes(m.slide, ONE), m.limbs, lanes(m.limb, ONE), lanes(m.dof, ONE)),
-        *(lanes(m.parent, ONE), lanes(m.path, ONE), lanes(m.depth, ONE), lanes(m.base, ONE)),
+        *(lanes(m.parent, ONE), lanes(m.path, ONE), lanes(m.depth, ONE), m.climbs, lanes(m.climb, ONE), lanes(m.forks, ONE), lanes(m.base, ONE)),
         *(m.shapes, lanes(m.shape, ONE), lanes(m.shape_kind, ONE), lanes(m.shape_link, ONE), lanes(m.shape_bare, ONE)),
         *(m.groups, lanes(m.group_first, ONE), lanes(m.group_shape, ONE), lanes(m.group_link, ONE), lanes(m.group_tip, ONE)),
         *(lanes(m.friction, ONE), m.rows_per_spot, m.limits, lanes(m.limit_dof, ONE), lanes(m.limit_link, ONE)),

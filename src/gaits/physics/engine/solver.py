@@ -139,6 +139,17 @@ def slide_along_x(robot, work, row, tip, limit, active):
     apply(robot, work, row, x)
 
 
+@compiled
+def shrink(cone):
+    """How far each direction may go, where both impulses together leave the cone. One lane."""
+    a, b, limit = cone[0], cone[1], cone[2]
+    if limit == 0.0:
+        cone[0], cone[1] = 0.0, 0.0
+    elif a * a + b * b >= limit * limit:
+        angle = math.atan2(a, b)
+        cone[0], cone[1] = abs(limit * math.sin(angle)), abs(limit * math.cos(angle))
+
+
 @merged
 def slide(robot, work, row, tip, limit, active, residual):
     """Friction in space: both directions at once, within a cone (ENGINE 6.5). ``row`` is across, the next one along."""
@@ -150,10 +161,8 @@ def slide(robot, work, row, tip, limit, active, residual):
     if any_lane(outside & active):
         work.cone[0], work.cone[1], work.cone[2] = sum_a, sum_b, limit
         for lane in range(width(work.cone)):
-            cone = one_lane(work.cone, lane)
             if one_lane(a, lane)[PRESENT] > 0.0:
-                angle = math.atan2(cone[0], cone[1])
-                cone[0], cone[1] = abs(cone[2] * math.sin(angle)), abs(cone[2] * math.cos(angle))
+                shrink(one_lane(work.cone, lane))
         ca, ia = clip(sum_a, work.cone[0], xa, old_a)
         cb, ib = clip(sum_b, work.cone[1], xb, old_b)
         xa, xb = select(outside, ca, xa), select(outside, cb, xb)

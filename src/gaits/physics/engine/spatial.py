@@ -33,6 +33,7 @@ from gaits.physics.engine.algebra import (
     outer,
     put3,
     put4,
+    put6,
     put9,
     qdot,
     qmul,
@@ -271,22 +272,59 @@ def _accelerate_link(robot, work, link):
 
 
 @compiled
-def contact_jacobian(robot, work, tip, point, direction, jacobian):
-    """How a point of a link moves along a direction of the world (ENGINE 4.1)."""
-    away = sub(point, get3(work.base, 0))
-    put3(jacobian, 0, cross(away, direction))
-    put3(jacobian, 3, (like(away[0], direction[0]), like(away[0], direction[1]), like(away[0], direction[2])))
-    frame = get9(work.frame, 0)
-    p, n = mv(frame, away), mv(frame, direction)
+def contact_jacobians(robot, work, tip, point, up, across, along):
+    """How a point of a link moves up, along -y and along x (ENGINE 4.1)."""
+    zero, one = like(point[0], 0.0), like(point[0], 1.0)
+    x, y, z = sub(point, get3(work.base, 0))
+    put3(up, 0, (y, -x, zero))
+    put3(up, 3, (zero, zero, one))
+    put3(across, 0, (z, zero, -x))
+    put3(across, 3, (zero, -one, zero))
+    put3(along, 0, (zero, z, -y))
+    put3(along, 3, (one, zero, zero))
+    p = mv(get9(work.frame, 0), (x, y, z))
     for i in range(robot.depth[tip]):
         link = robot.path[tip * robot.links + i]
-        joint = JOINT * link
-        if robot.dof[link] >= 0:
-            turn = get9(work.joint, joint)
-            p, n = sub(mv(turn, p), get3(work.joint, joint + 9)), mv(turn, n)
-            jacobian[robot.dof[link]] = dot(n, cross(get3(robot.limb, LINK * link + 4), p))
-        else:
+        d, joint = robot.dof[link], JOINT * link
+        if d < 0:
             p = sub(p, get3(robot.limb, LINK * link))
+            continue
+        p = sub(mv(get9(work.joint, joint), p), get3(work.joint, joint + 9))
+        moved = cross(get3(robot.limb, LINK * link + 4), p)
+        frame = get9(work.frame, 9 * (1 + link))  # its columns are the three directions, seen from the link
+        up[d] = dot((frame[2], frame[5], frame[8]), moved)
+        across[d] = -dot((frame[1], frame[4], frame[7]), moved)
+        along[d] = dot((frame[0], frame[3], frame[6]), moved)
+
+
+@inline
+def sink(turn, arm, axis, h_top, h_bot, inv, j, top, bot):
+    """A force from a hinge down to its parent. Returns Y and the force."""
+    y = j - dot(axis, bot)
+    push = inv * y
+    top, bot = add(top, scale(h_top, push)), add(bot, scale(h_bot, push))
+    return y, mtv(turn, top), mtv(turn, add(bot, cross(arm, top)))
+
+
+@inline
+def rise(turn, arm, axis, h_top, h_bot, inv, y, top, bot):
+    """A motion from the parent up to a hinge. Returns the joint's share and the motion."""
+    top = mv(turn, top)
+    bot = add(neg(cross(arm, top)), mv(turn, bot))
+    change = inv * (y - motion_dot(top, bot, h_top, h_bot))
+    return change, add(top, scale(axis, change)), bot
+
+
+@inline
+def move_base(work, jacobian, response, top, bot):
+    """The base's motion under a row's force and what sank down to it."""
+    frame = get9(work.frame, 0)
+    top = add(mv(frame, neg(get3(jacobian, 3))), top)
+    bot = add(mv(frame, neg(get3(jacobian, 0))), bot)
+    top, bot = solve_base(work, top, bot)
+    put3(response, 0, mtv(frame, top))
+    put3(response, 3, mtv(frame, bot))
+    return top, bot
 
 
 @compiled
@@ -298,41 +336,29 @@ def respond(robot, work, tip, jacobian, response):
     top, bot = (zero, zero, zero), (zero, zero, zero)
     for i in range(robot.depth[tip] - 1, -1, -1):
         link = robot.path[tip * robot.links + i]
-        if robot.dof[link] >= 0:
-            d, hinge, joint = robot.dof[link], HINGE * link, JOINT * link
-            bias = jacobian[d] - dot(get3(robot.limb, LINK * link + 4), bot)
-            work.y[d] = bias
-            push = work.hinge[hinge + 6] * bias
-            top = add(top, scale(get3(work.hinge, hinge), push))
-            bot = add(bot, scale(get3(work.hinge, hinge + 3), push))
-            turn, arm = get9(work.joint, joint), get3(work.joint, joint + 9)
-            bot = mtv(turn, add(bot, cross(arm, top)))
-            top = mtv(turn, top)
-        else:
+        d, hinge, joint = robot.dof[link], HINGE * link, JOINT * link
+        if d < 0:
             bot = add(bot, cross(get3(robot.limb, LINK * link), top))
-    frame = get9(work.frame, 0)
-    top = add(mv(frame, neg(get3(jacobian, 3))), top)
-    bot = add(mv(frame, neg(get3(jacobian, 0))), bot)
-    top, bot = solve_base(work, top, bot)
-    put3(response, 0, mtv(frame, top))
-    put3(response, 3, mtv(frame, bot))
-    put3(work.acceleration, 0, top)
-    put3(work.acceleration, 3, bot)
-    for link in range(robot.links):
-        n, parent, hinge, joint = 6 * (1 + link), 6 * (robot.parent[link] + 1), HINGE * link, JOINT * link
-        top, bot = get3(work.acceleration, parent), get3(work.acceleration, parent + 3)
-        if robot.dof[link] >= 0:
-            turn, arm = get9(work.joint, joint), get3(work.joint, joint + 9)
-            top = mv(turn, top)
-            bot = add(neg(cross(arm, top)), mv(turn, bot))
-            h_top, h_bot = get3(work.hinge, hinge), get3(work.hinge, hinge + 3)
-            change = work.hinge[hinge + 6] * (work.y[robot.dof[link]] - motion_dot(top, bot, h_top, h_bot))
-            response[robot.dof[link]] = change
-            top = add(top, scale(get3(robot.limb, LINK * link + 4), change))
-        else:
+            continue
+        turn, arm, axis = get9(work.joint, joint), get3(work.joint, joint + 9), get3(robot.limb, LINK * link + 4)
+        h_top, h_bot, inv = get3(work.hinge, hinge), get3(work.hinge, hinge + 3), work.hinge[hinge + 6]
+        work.y[d], top, bot = sink(turn, arm, axis, h_top, h_bot, inv, jacobian[d], top, bot)
+    top, bot = move_base(work, jacobian, response, top, bot)
+    save = work.acceleration
+    put6(save, 0, top, bot)
+    for i in range(robot.climbs):
+        link = robot.climb[i]
+        d, hinge, joint = robot.dof[link], HINGE * link, JOINT * link
+        if robot.parent[link] != link - 1 or i == 0:
+            top, bot = get3(save, 6 * robot.parent[link] + 6), get3(save, 6 * robot.parent[link] + 9)
+        if d < 0:
             bot = add(neg(cross(get3(robot.limb, LINK * link), top)), bot)
-        put3(work.acceleration, n, top)
-        put3(work.acceleration, n + 3, bot)
+        else:
+            turn, arm, axis = get9(work.joint, joint), get3(work.joint, joint + 9), get3(robot.limb, LINK * link + 4)
+            h_top, h_bot, inv = get3(work.hinge, hinge), get3(work.hinge, hinge + 3), work.hinge[hinge + 6]
+            response[d], top, bot = rise(turn, arm, axis, h_top, h_bot, inv, work.y[d], top, bot)
+        if robot.forks[link]:
+            put6(save, 6 * link + 6, top, bot)
 
 
 @inline

@@ -60,9 +60,8 @@ def spot_rows(robot, work, spots):
             normal, friction = part(work.jacobian, robot.n * row), part(work.jacobian, robot.n * (row + 1))
             planar.contact_jacobians(robot, work, tip, point[0], point[2], normal, friction)
         else:
-            spatial.contact_jacobian(robot, work, tip, point, (0.0, 0.0, 1.0), part(work.jacobian, robot.n * row))
-            spatial.contact_jacobian(robot, work, tip, point, (0.0, -1.0, 0.0), part(work.jacobian, robot.n * (row + 1)))
-            spatial.contact_jacobian(robot, work, tip, point, (1.0, 0.0, 0.0), part(work.jacobian, robot.n * (row + 2)))
+            up, across = part(work.jacobian, robot.n * row), part(work.jacobian, robot.n * (row + 1))
+            spatial.contact_jacobians(robot, work, tip, point, up, across, part(work.jacobian, robot.n * (row + 2)))
         for i in range(robot.rows_per_spot):
             respond(robot, work, tip, row + i)
             jacobian, here = part(work.jacobian, robot.n * (row + i)), part(work.row, 4 * (row + i))
