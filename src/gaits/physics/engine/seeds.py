@@ -1,0 +1,102 @@
+"""NumPy's SeedSequence and PCG64 in compiled code: where an episode starts, from its seed, in a fraction of a microsecond.
+
+``start_angles`` draws what ``Generator(PCG64(SeedSequence(seed))).uniform(-0.1, 0.1)`` draws; a test compares them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core.typing.templates import signature
+from numba.extending import intrinsic
+
+from gaits.physics.engine.lanes import compiled, inline
+
+A, A_TIMES = np.uint32(0x43B0D7E5), np.uint32(0x931E8875)
+B, B_TIMES = np.uint32(0x8B51F9DD), np.uint32(0x58F38DED)
+LEFT, RIGHT = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
+PCG_HIGH, PCG_LOW = np.uint64(0x2360ED051FC65DA4), np.uint64(0x4385DF649FCCF645)
+HALF = np.uint32(16)
+
+
+@intrinsic
+def high_product(typingctx, a, b):
+    """The upper 64 bits of a product."""
+
+    def codegen(context, builder, sig, args):
+        wide = ir.IntType(128)
+        product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
+        return builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64))
+
+    return signature(types.uint64, types.uint64, types.uint64), codegen
+
+
+@inline
+def _hash(value, key, times):
+    """A word mixed with a key that changes with every use. Returns both."""
+    value = np.uint32(value ^ key)
+    key = np.uint32(key * times)
+    value = np.uint32(value * key)
+    return np.uint32(value ^ (value >> HALF)), key
+
+
+@inline
+def _mix(x, y):
+    value = np.uint32(np.uint32(LEFT * x) - np.uint32(RIGHT * y))
+    return np.uint32(value ^ (value >> HALF))
+
+
+@inline
+def _advance(high, low, add_high, add_low):
+    """The generator's next state: state * multiplier + increment, in 128 bits."""
+    product = low * PCG_LOW
+    carry = high_product(low, PCG_LOW) + high * PCG_LOW + low * PCG_HIGH
+    total = product + add_low
+    return carry + add_high + np.uint64(total < product), total
+
+
+@compiled
+def start_angles(seed, low, high, out, n):
+    """Fill ``out`` with n uniform numbers from low to high."""
+    pool = (np.uint32(seed & 0xFFFFFFFF), np.uint32((seed >> 32) & 0xFFFFFFFF), np.uint32(0), np.uint32(0))
+    p0, key = _hash(pool[0], A, A_TIMES)
+    p1, key = _hash(pool[1], key, A_TIMES)
+    p2, key = _hash(pool[2], key, A_TIMES)
+    p3, key = _hash(pool[3], key, A_TIMES)
+    pool = (p0, p1, p2, p3)
+    for source in range(4):
+        for target in range(4):
+            if source != target:
+                word, key = _hash(pool[source], key, A_TIMES)
+                mixed = _mix(pool[target], word)
+                pool = (
+                    mixed if target == 0 else pool[0],
+                    mixed if target == 1 else pool[1],
+                    mixed if target == 2 else pool[2],
+                    mixed if target == 3 else pool[3],
+                )
+    key = B
+    word, key = _hash(pool[0], key, B_TIMES)
+    word1, key = _hash(pool[1], key, B_TIMES)
+    state_high = np.uint64(word) | (np.uint64(word1) << np.uint64(32))
+    word, key = _hash(pool[2], key, B_TIMES)
+    word1, key = _hash(pool[3], key, B_TIMES)
+    state_low = np.uint64(word) | (np.uint64(word1) << np.uint64(32))
+    word, key = _hash(pool[0], key, B_TIMES)
+    word1, key = _hash(pool[1], key, B_TIMES)
+    stream_high = np.uint64(word) | (np.uint64(word1) << np.uint64(32))
+    word, key = _hash(pool[2], key, B_TIMES)
+    word1, key = _hash(pool[3], key, B_TIMES)
+    stream_low = np.uint64(word) | (np.uint64(word1) << np.uint64(32))
+
+    one = np.uint64(1)
+    add_high, add_low = (stream_high << one) | (stream_low >> np.uint64(63)), (stream_low << one) | one
+    total = add_low + state_low  # the first state is 0, so its successor is the increment
+    h, l = _advance(add_high + state_high + np.uint64(total < add_low), total, add_high, add_low)
+    for i in range(n):
+        h, l = _advance(h, l, add_high, add_low)
+        turn = h >> np.uint64(58)
+        word64 = h ^ l
+        word64 = (word64 >> turn) | (word64 << ((np.uint64(64) - turn) & np.uint64(63)))
+        out[i] = low + (high - low) * (np.float64(word64 >> np.uint64(11)) * (1.0 / 9007199254740992.0))
