@@ -15,8 +15,9 @@ from PIL import Image
 
 import gaits
 from gaits.drawing import Painter
-from gaits.physics import kernel, make_simulator
+from gaits.physics import make_simulator
 from gaits.physics.figure import find_ends, make_figure
+from gaits.physics.walking import SECONDS_PER_STEP
 
 SIZES = ((320, 240), (480, 360), (1920, 1080))
 STEPS = 60
@@ -38,10 +39,11 @@ def bullet_speed(task: gaits.Task, poses: list[tuple[np.ndarray, np.ndarray]], w
     import pybullet as p
 
     from gaits.physics import world
+    from gaits.physics.bullet import scene
 
     client = p.connect(p.DIRECT)
-    p.loadSDF(world.floor_path(), physicsClientId=client)
-    (robot,) = p.loadMJCF(world.model_path(task.robot.model), flags=world.MODEL_FLAGS, physicsClientId=client)
+    p.loadSDF(scene.floor_path(), physicsClientId=client)
+    (robot,) = p.loadMJCF(scene.model_path(task.robot.model), flags=scene.MODEL_FLAGS, physicsClientId=client)
     lens = p.computeProjectionMatrixFOV(32.0, width / height, 0.1, 100.0)
 
     def draw(step: int) -> object:
@@ -80,7 +82,7 @@ if __name__ == "__main__":
             painter = Painter(make_figure(task), ends[0], *size)
 
             def draw(step: int, painter: Painter = painter) -> np.ndarray:
-                seconds = step * kernel.SECONDS_PER_STEP
+                seconds = step * SECONDS_PER_STEP
                 return painter.draw(ends[step], contacts[step], seconds=seconds, total=totals[step])  # noqa: B023
 
             speeds.append(speed(draw))

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from gaits.physics import capi, world
+from gaits.physics.bullet import capi, scene
 from gaits.physics.robots import (
     BASE,
     CAPSULE,
@@ -58,12 +58,12 @@ def main(folder: Path = SHIPPED) -> None:
 
 
 def make_robot(name: str) -> RobotData:
-    path = world.model_path(name)
+    path = scene.model_path(name)
     p = capi.pybullet()
     client = p.connect(p.DIRECT)
     here = {"physicsClientId": client}
     try:
-        (body,) = p.loadMJCF(path, flags=world.MODEL_FLAGS, **here)
+        (body,) = p.loadMJCF(path, flags=scene.MODEL_FLAGS, **here)
         indices = range(BASE, p.getNumJoints(body, **here))
         joints = [p.getJointInfo(body, link, **here) for link in indices[1:]]
         dynamics = {link: p.getDynamicsInfo(body, link, **here) for link in indices}

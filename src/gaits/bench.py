@@ -21,8 +21,8 @@ import numpy as np
 
 from gaits.console import say
 from gaits.evaluation import LocalEvaluator
-from gaits.physics import kernel
-from gaits.physics.native import NativeSimulator
+from gaits.physics.bullet import kernel
+from gaits.physics.bullet.native import NativeSimulator
 from gaits.physics.original import QDGymEnv
 from gaits.physics.world import start_angles
 from gaits.tasks import Task, make_task
@@ -31,11 +31,11 @@ TASK_NAMES = ("qd_ant", "qd_half_cheetah", "qd_hopper", "qd_walker")
 
 
 @kernel.compiled
-def replay(client, saved, body, state, q0, actions):
+def replay(client, saved, ids, body, state, q0, actions):
     """Bullet alone: the torques of a recorded episode, and stepSimulation."""
-    kernel.reset_bullet(client, saved, body, state, q0)
+    kernel.reset_bullet(client, saved, ids, body, state, q0)
     for t in range(actions.shape[0]):
-        kernel.apply_torques(client, body, actions[t])
+        kernel.apply_torques(client, ids, body, actions[t])
         kernel.submit(client, kernel.step_simulation(client))
 
 
@@ -54,7 +54,7 @@ class Bare:
     def _work(self, simulator: NativeSimulator, turns: Any) -> None:
         for seed, actions in turns:
             q0 = start_angles(seed, actions.shape[1])
-            replay(simulator.client.handle, simulator.saved, simulator.body, simulator.state, q0, actions)
+            replay(simulator.client.handle, simulator.saved, simulator.ids, simulator.body, simulator.state, q0, actions)
 
     def close(self) -> None:
         self.pool.shutdown()

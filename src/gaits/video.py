@@ -24,9 +24,9 @@ from gaits.console import say
 from gaits.drawing import Painter, follow
 from gaits.drawing.text import font
 from gaits.episodes import TRUNCATED, Batch, Episode, Pool, check_seed, make_job
-from gaits.physics import kernel
 from gaits.physics.figure import make_figure
 from gaits.physics.skeleton import make_skeleton
+from gaits.physics.walking import SECONDS_PER_STEP
 from gaits.runs import Run, load_run
 from gaits.runs.files import check_output
 from gaits.tasks.task import Task
@@ -52,7 +52,7 @@ class Played:
 
     @property
     def seconds(self) -> float:
-        return self.episode.length * kernel.SECONDS_PER_STEP
+        return self.episode.length * SECONDS_PER_STEP
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ def make_video(
     played = play(task, data, rows, names, find_seeds(data, rows, seed))
     steps = max(p.episode.length for p in played)
     if seconds is not None:
-        steps = min(steps, round(seconds / kernel.SECONDS_PER_STEP))
-    n_frames = max(round(steps * kernel.SECONDS_PER_STEP * fps), 1)
+        steps = min(steps, round(seconds / SECONDS_PER_STEP))
+    n_frames = max(round(steps * SECONDS_PER_STEP * fps), 1)
     captions = [caption(task, p, size[0], damage) for p in played]
     films = [Film(task, p, size) for p in played]
     encode(ffmpeg, path, fps, draw(films, captions, fps, n_frames, progress))
@@ -163,7 +163,7 @@ class Film:
         self.painter = Painter(make_figure(task), self.ends[0], *size)
 
     def picture(self, step: int) -> np.ndarray:
-        seconds = step * kernel.SECONDS_PER_STEP
+        seconds = step * SECONDS_PER_STEP
         return self.painter.draw(self.ends[step], self.contacts[step], self.path[step], seconds, self.totals[step])
 
 
@@ -178,7 +178,7 @@ def draw(
     pictures: list[np.ndarray] = [np.zeros(0)] * len(films)
     shown = [-1] * len(films)
     for frame in range(n_frames):
-        step = int(frame / fps / kernel.SECONDS_PER_STEP + 1e-9)
+        step = int(frame / fps / SECONDS_PER_STEP + 1e-9)
         for i, (film, (running, ended)) in enumerate(zip(films, captions, strict=True)):
             now = min(step, film.length)
             if now != shown[i]:

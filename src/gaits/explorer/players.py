@@ -12,8 +12,9 @@ from gaits.episodes import NON_FINITE, TERMINATED, TRUNCATED, Batch, Episode, Po
 from gaits.evaluation import available_cores
 from gaits.explorer.packing import pack, plain
 from gaits.explorer.records import Elite, Record
-from gaits.physics import kernel, world
+from gaits.physics import world
 from gaits.physics.skeleton import Skeleton, make_skeleton
+from gaits.physics.walking import SECONDS_PER_STEP
 from gaits.tasks.task import Task
 
 UNITS_PER_METRE = 8192
@@ -98,7 +99,7 @@ def pack_episode(episode: Episode, skeleton: Skeleton, header: dict[str, Any]) -
             "end": ENDS[episode.end],
             "objective": plain(episode.objective),
             "measures": plain(episode.measures),
-            "seconds_per_step": kernel.SECONDS_PER_STEP,
+            "seconds_per_step": SECONDS_PER_STEP,
             "units_per_metre": UNITS_PER_METRE,
         },
         root=root.astype(np.float32),

@@ -1,36 +1,45 @@
-"""Bullet without Python in the loop, and the Gymnasium environments on top of it."""
+"""Robots that move: the engine that plays them, Bullet and MuJoCo beside it, and the Gymnasium environments on top."""
 
 from __future__ import annotations
 
-import functools
 import os
 
-from gaits.console import say
-from gaits.physics import capi
-from gaits.physics.native import NativeSimulator
-from gaits.physics.pybullet_module import ModuleSimulator
+from gaits.episodes.player import Player
 from gaits.physics.world import Simulator
 from gaits.tasks.task import Task
 
-BACKEND_VARIABLE = "GAITS_PHYSICS"
-"""Setting this environment variable to ``pybullet`` plays all episodes through the pybullet module."""
+PHYSICS_VARIABLE = "GAITS_PHYSICS"
+"""Environment variable that chooses who moves QDGym's robots: the same numbers either way."""
+ENGINE, BULLET, MODULE = "engine", "bullet", "pybullet"
+
+
+def choose_physics() -> str:
+    """``engine``, ours; ``bullet``, in compiled code; or ``pybullet``, through that module."""
+    name = os.environ.get(PHYSICS_VARIABLE, ENGINE)
+    if name not in (ENGINE, BULLET, MODULE):
+        raise ValueError(f"{PHYSICS_VARIABLE} must be {ENGINE!r}, {BULLET!r} or {MODULE!r}; got {name!r}.")
+    return name
 
 
 def make_simulator(task: Task) -> Simulator:
-    return NativeSimulator(task) if use_native(os.environ.get(BACKEND_VARIABLE, "native")) else ModuleSimulator(task)
+    """A robot of QDGym's, to be reset and stepped."""
+    name = choose_physics()
+    if name == ENGINE:
+        from gaits.physics.engine.simulator import EngineSimulator
+
+        return EngineSimulator(task)
+    from gaits.physics import bullet
+
+    return bullet.make_simulator(task, module=name == MODULE)
 
 
-@functools.cache
-def use_native(backend: str) -> bool:
-    """Whether episodes run in compiled code. Says so, once, if they do not."""
-    if backend not in ("native", "pybullet"):
-        raise ValueError(f"{BACKEND_VARIABLE} must be 'native' or 'pybullet'; got {backend!r}.")
-    reason = f"{BACKEND_VARIABLE}={backend}"
-    if backend == "native":
-        try:
-            capi.load()
-            return True
-        except (OSError, AttributeError, RuntimeError) as error:
-            reason = f"this pybullet hides Bullet's C API ({error})"
-    say(f"episodes run through the pybullet module: same results, slower ({reason}).")
-    return False
+def make_player(task: Task) -> Player:
+    """What plays a robot of QDGym's."""
+    if choose_physics() == ENGINE:
+        from gaits.physics.engine.player import EnginePlayer
+
+        return EnginePlayer(task)
+    from gaits.physics.bullet import make_simulator as make_bullet
+    from gaits.physics.bullet.player import BulletPlayer
+
+    return BulletPlayer(make_bullet(task, module=choose_physics() == MODULE))

@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium import spaces
 
 from gaits.episodes import NON_FINITE, TERMINATED, TRUNCATED, Episode, Job, Player, Setup, Steps, play_each
-from gaits.physics import kernel
+from gaits.physics.policy import Actor
 from gaits.tasks.environment import Actions, Environment, Trajectory, flat_size
 from gaits.tasks.task import Task
 
@@ -18,8 +18,7 @@ class EnvironmentPlayer(Player):
 
     def __init__(self, task: Task, made: Environment) -> None:
         self.task, self.made = task, made
-        self.sizes = np.array(task.policy.sizes)
-        self.buffer = np.empty(2 * self.sizes.max(), np.float32)
+        self.actor = Actor(task.policy.sizes)
         self.keep_infos = callable(self.made.measures)
         self._open()
 
@@ -38,8 +37,7 @@ class EnvironmentPlayer(Player):
         play_each(job, lambda i: self.rollout(job.setup(i)))
 
     def rollout(self, setup: Setup) -> Episode:
-        weights = np.empty_like(setup.solution)
-        kernel.transpose_weights(self.sizes, setup.solution, weights)
+        self.actor.take(setup.solution)
         obs = self._flat(self.env.reset(seed=setup.seed)[0])
         seen: list[np.ndarray] = [obs]
         done: list[np.ndarray] = []
@@ -47,8 +45,7 @@ class EnvironmentPlayer(Player):
         infos: list[dict[str, Any]] = []
         end = TRUNCATED if np.isfinite(obs).all() else NON_FINITE
         while len(done) < self.task.max_steps and end == TRUNCATED:
-            action = np.empty(self.task.action_dim, np.float32)
-            kernel.forward(self.sizes, weights, (obs - setup.obs_mean) / setup.obs_std, self.buffer, action)
+            action = self.actor.act(obs, setup.obs_mean, setup.obs_std)
             if len(done) < len(setup.action_noise):
                 action += setup.action_noise[len(done)]
             if not np.isfinite(action).all():

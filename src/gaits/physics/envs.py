@@ -10,8 +10,9 @@ from gymnasium import spaces
 
 from gaits.drawing import Painter
 from gaits.episodes import TRUNCATED, check_seed
-from gaits.physics import kernel, make_simulator
+from gaits.physics import make_simulator
 from gaits.physics.figure import find_ends, make_figure
+from gaits.physics.walking import SECONDS_PER_STEP
 from gaits.physics.world import Simulator
 from gaits.tasks import make_task
 
@@ -88,7 +89,7 @@ class QDEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         simulator = self._open()
         if self._painter is None or self._steps is None:
             raise gymnasium.error.ResetNeeded("Call reset() before the first render().")
-        seconds = self._steps * kernel.SECONDS_PER_STEP
+        seconds = self._steps * SECONDS_PER_STEP
         return self._painter.draw(self._ends(simulator), simulator.state.contact, seconds=seconds, total=self._return)
 
     def _ends(self, simulator: Simulator) -> np.ndarray:

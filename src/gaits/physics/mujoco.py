@@ -12,9 +12,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from gaits.console import say_if_slow
 from gaits.episodes import Episode, Job, Player, Setup, play_each
 from gaits.physics import mujoco_kernel as kernel
+from gaits.physics.policy import make_network, room
 from gaits.physics.world import Recorder
 from gaits.tasks.mujoco import MujocoRobot
 from gaits.tasks.task import Task
@@ -52,7 +52,8 @@ class MujocoPlayer(Player):
         except ModuleNotFoundError as error:
             raise ValueError(f"{task.name} needs {robot.remedy}") from error
         self.task, self.robot = task, robot
-        self.sizes = np.array(task.policy.sizes)
+        self.network = make_network(task.policy.sizes)
+        self.weights = np.zeros(room(self.network.sizes)[0], np.float32)
         self.recorder = Recorder(task)
         self.model = load_model(self.mujoco, robot.model)
         self.data = self.mujoco.MjData(self.model)
@@ -63,9 +64,6 @@ class MujocoPlayer(Player):
             square=np.zeros(task.action_dim, np.float32),
             forces=np.zeros(self.body.forces.size),
         )
-        if not kernel.rollout.signatures:
-            with say_if_slow("compiling MuJoCo's episodes, once per machine (about 10 seconds)", 4.0):
-                self._warm_up()
 
     def play(self, job: Job) -> None:
         """The episodes that ``reset(seed=seed)`` of Gymnasium's environment starts, with these policies."""
@@ -75,15 +73,11 @@ class MujocoPlayer(Player):
         measures = np.zeros(self.body.feet.size)
         objective, length, end = kernel.rollout(
             *(self.body, self.state, *draw_start(self.robot, self.model, setup.seed)),
-            *(self.task.max_steps, self.sizes, setup.solution, setup.obs_mean, setup.obs_std, setup.action_noise, measures),
+            *(self.task.max_steps, self.network, self.weights, setup.solution, setup.obs_mean, setup.obs_std),
+            *(setup.action_noise, measures),
             *self.recorder.arrays(setup.record),
         )
         return Episode(objective, measures, length, end, self.recorder.copy(setup.record, length))
-
-    def _warm_up(self) -> None:
-        obs, noise = np.zeros(self.task.obs_dim, np.float32), np.zeros((0, self.task.action_dim), np.float32)
-        solution = np.zeros(self.task.solution_dim, np.float32)
-        self.rollout(Setup(solution, 0, obs, obs + 1, noise))
 
     def close(self) -> None:
         """Let MuJoCo's memory go."""

@@ -3,7 +3,7 @@
 MuJoCo is reached through its public C functions, by symbol name, so ``gaits.physics.mujoco.load()`` must run before
 anything here is called. Its state is read and written through NumPy views of MuJoCo's own memory.
 
-The policy is ``kernel.py``'s. Numba's cache does not notice a change there: change this file too, or clear the cache.
+The policy is that of all robots, ``policy.py``.
 The arithmetic follows Gymnasium's to the bit under NumPy 2, where the cost of an action is a float32.
 """
 
@@ -16,7 +16,18 @@ import numpy as np
 from numba import types
 
 from gaits.episodes.episode import NON_FINITE, TERMINATED, TRUNCATED
-from gaits.physics.kernel import choose_action, compiled, copy, pairwise_sum, transpose_weights
+from gaits.physics.compiling import compiled, entry
+from gaits.physics.lanes import ONE, lanes
+from gaits.physics.policy import choose_action, lay_out, view_network
+from gaits.physics.walking import pairwise_sum
+
+
+@compiled
+def copy(source, target):
+    """target[:] = source, without the shape check whose error message takes Numba three seconds to compile."""
+    for i in range(target.size):
+        target[i] = source[i]
+
 
 # MuJoCo reports a warning, on stdout and in a file, when it counts the first of its kind. Counters start here instead of
 # at zero, so it stays quiet; and they leave here when MuJoCo resets an unstable simulation, which clears them.
@@ -143,14 +154,14 @@ def costs(body, state, action):
     """The cost of using the motors, in float32 as Gymnasium has it, and of touching things."""
     for j in range(action.size):
         state.square[j] = action[j] * action[j]
-    motors = np.float64(body.control_cost * pairwise_sum(state.square))
+    motors = np.float64(body.control_cost * pairwise_sum(state.square, state.square.size))
     if body.forces.shape[0] == 0:
         return motors
     for b in range(body.forces.shape[0]):
         for i in range(6):
             force = min(max(body.forces[b, i], -1.0), 1.0)
             state.forces[6 * b + i] = force * force
-    return motors + body.contact_cost * pairwise_sum(state.forces)
+    return motors + body.contact_cost * pairwise_sum(state.forces, state.forces.size)
 
 
 @compiled
@@ -169,14 +180,18 @@ def step(body, state, action):
     return reward - costs(body, state, action), TRUNCATED if healthy else TERMINATED
 
 
-@compiled
-def rollout(body, state, qpos, qvel, max_steps, sizes, solution, mean, std, noise, measures, obs, actions, rewards):
-    """Play one episode. Returns (objective, length, how it ended). See ``kernel.rollout``."""
-    weights = np.empty_like(solution)
-    transpose_weights(sizes, solution, weights)
-    buffer = np.empty(2 * sizes.max(), np.float32)
-    normalized = np.empty(sizes[0], np.float32)
-    action = np.empty(sizes[-1], np.float32)
+@entry("MuJoCo's episodes", 10)
+def rollout(
+    body, state, qpos, qvel, max_steps, network, weights, solution, mean, std, noise, measures, obs, actions, rewards
+):
+    """Play one episode. Returns (objective, length, how it ended).
+
+    Fills ``measures``; fills ``obs`` (length + 1 rows), ``actions`` and ``rewards`` if they have room for max_steps. A step whose
+    numbers are not finite is not part of the episode.
+    """
+    net, laid_out = view_network(network), lanes(weights, ONE)
+    lay_out(net, lanes(solution, ONE), laid_out)
+    action = np.empty(state.square.size, np.float32)
     record = rewards.size >= max_steps
 
     reset(body, state, qpos, qvel)
@@ -185,7 +200,9 @@ def rollout(body, state, qpos, qvel, max_steps, sizes, solution, mean, std, nois
     touched = np.zeros(body.feet.size)
     objective, length, end = 0.0, 0, TRUNCATED
     while length < max_steps and end == TRUNCATED:
-        choose_action(sizes, weights, state, mean, std, noise, length, normalized, buffer, action)
+        choose_action(net, laid_out, lanes(state.obs, ONE), lanes(mean, ONE), lanes(std, ONE), lanes(action, ONE))
+        if length < noise.shape[0]:
+            action += noise[length]
         reward, end = step(body, state, action)
         if end == NON_FINITE:
             break

@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from gaits.physics import capi
+from gaits.physics.bullet import capi
 from gaits.tasks.task import Task
 
 CLASSES = {

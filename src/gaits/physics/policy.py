@@ -13,9 +13,9 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core.typing.templates import signature
-from numba.extending import intrinsic
 
-from gaits.physics.engine.lanes import EIGHT, ONE, compiled, inline, lanes, like, part, select, wide
+from gaits.physics.compiling import compiled, entry, inline
+from gaits.physics.lanes import EIGHT, ONE, intrinsic, lanes, like, part, select, wide
 
 ZERO = np.float32(0.0)
 LANES, WIDE = 8, 8  # outputs in a vector; vectors in a wide block
@@ -177,3 +177,32 @@ def choose_action(network, weights, obs, mean, std, action):
     for i in range(network.sizes[0]):
         network.normalized[i] = (obs[i] - mean[i]) / std[i]
     forward(network.sizes, network.layers, weights, network.normalized, network.buffer, network.half, action)
+
+
+class Actor:
+    """A policy at work from Python, one step at a time: the arithmetic of whole episodes."""
+
+    def __init__(self, sizes: tuple[int, ...]) -> None:
+        self.network = make_network(sizes)
+        self.weights = np.zeros(room(self.network.sizes)[0], np.float32)
+
+    def take(self, solution: np.ndarray) -> None:
+        """The parameters (solution_dim,) float32 to act with from now on."""
+        take_weights(self.network, solution, self.weights)
+
+    def act(self, obs: np.ndarray, mean: np.ndarray, std: np.ndarray) -> np.ndarray:
+        """The action (n,) float32 for an observation, normalized by mean and standard deviation."""
+        action = np.empty(self.network.sizes[-1], np.float32)
+        act_once(self.network, self.weights, obs, mean, std, action)
+        return action
+
+
+@entry("policies", 5)
+def take_weights(network, solution, weights):
+    lay_out(view_network(network), lanes(solution, ONE), lanes(weights, ONE))
+
+
+@entry("policies", 5)
+def act_once(network, weights, obs, mean, std, action):
+    obs, mean, std = lanes(obs, ONE), lanes(mean, ONE), lanes(std, ONE)
+    choose_action(view_network(network), lanes(weights, ONE), obs, mean, std, lanes(action, ONE))

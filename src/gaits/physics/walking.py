@@ -3,7 +3,7 @@
 The arithmetic follows QDGym's to the bit where it can show: float32 where NumPy used float32, and sums in the order of NumPy's
 pairwise summation.
 
-In compiled code a Body's and a State's arrays are views (``view_body``, ``view_state``): a slice of an array counts its
+In compiled code a Body's and a State's arrays are views (``view_body``, ``view_states``): a slice of an array counts its
 references, which takes longer than what is done with it here.
 """
 
@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-TRUNCATED, TERMINATED, NON_FINITE = 0, 1, 2
-from gaits.physics.engine.lanes import ONE, compiled, inline, lanes, part
+from gaits.episodes.episode import NON_FINITE, TERMINATED, TRUNCATED
+from gaits.physics.compiling import compiled, inline
+from gaits.physics.lanes import ONE, lanes, part
 
 SECONDS_PER_STEP = 0.0165
 TARGET_DISTANCE = 1000.0
@@ -82,10 +83,24 @@ def make_states(body: Body, n: int) -> State:
     )
 
 
+def take_state(states: State, i: int) -> State:
+    """The i-th of several robots."""
+    return State(*(array[i] for array in states))
+
+
 @inline
 def view_body(b):
     return Body(
-        *(b.n_joints, b.n_feet, b.n_parts, b.n_measured, b.n_no_touch, b.torso, lanes(b.coordinate, ONE), lanes(b.middle, ONE)),
+        *(
+            b.n_joints,
+            b.n_feet,
+            b.n_parts,
+            b.n_measured,
+            b.n_no_touch,
+            b.torso,
+            lanes(b.coordinate, ONE),
+            lanes(b.middle, ONE),
+        ),
         *(lanes(b.width, ONE), lanes(b.torques, ONE), lanes(b.feet, ONE), lanes(b.parts, ONE), lanes(b.measured_feet, ONE)),
         *(lanes(b.no_touch, ONE), b.alive_bonus, b.min_height, b.max_pitch, b.terminates, b.initial_height),
         *(b.electricity_cost, b.stall_cost),

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from gaits.episodes import Episode, Setup, Steps, Trace
-from gaits.physics import kernel
-from gaits.physics.robots import BASE, MODELS, load_robot
+from gaits.episodes import Steps, Trace
+from gaits.physics.robots import BASE, load_robot
+from gaits.physics.walking import Body, State
 from gaits.tasks.qdgym import Robot
 from gaits.tasks.task import Task
 
-GRAVITY = -9.8
-CONTACT_ERP = 0.9
-SUBSTEPS = 4
-SOLVER_ITERATIONS = 5
-FLOOR_FRICTION, FLOOR_RESTITUTION = 0.8, 0.5
-MOTOR_GAIN = 0.1
 ELECTRICITY_COST, STALL_COST = -2.0, -0.1
-MODEL_FLAGS = 8 | 32  # links collide with each other, but not with their ancestors
 
 
 def make_trace(task: Task, wanted: bool = True) -> Trace:
@@ -36,11 +28,11 @@ def cut_trace(trace: Trace, length: int) -> Trace:
 
 
 class Simulator(Protocol):
-    """A robot that can be reset, stepped, and rolled out."""
+    """A robot that can be reset and stepped."""
 
     task: Task
-    body: kernel.Body
-    state: kernel.State
+    body: Body
+    state: State
 
     def reset(self, q0: np.ndarray) -> None:
         """Start an episode with joints at ``q0`` (J,), at rest."""
@@ -48,14 +40,11 @@ class Simulator(Protocol):
     def step(self, action: np.ndarray) -> tuple[float, int]:
         """Apply a float32 action (J,). Returns (reward, how the episode ended; TRUNCATED if it goes on)."""
 
-    def rollout(self, setup: Setup, q0: np.ndarray) -> Episode:
-        """One whole episode of a policy, with joints at ``q0`` at its start."""
-
     def pose(self) -> tuple[np.ndarray, np.ndarray]:
         """Base position and quaternion (7,), and the position of every moving joint: enough to draw the robot."""
 
     def close(self) -> None:
-        """Free the physics client."""
+        """Free what it holds."""
 
 
 def start_angles(seed: int, n_joints: int) -> np.ndarray:
@@ -106,37 +95,27 @@ def find_layout(robot: Robot) -> Layout:
 
 def name_observations(robot: Robot) -> list[str]:
     """What the numbers of an observation are, in order; each is clipped to [-5, 5]."""
-    sideways = "velocity sideways" if find_layout(robot).torso < 0 else "yaw rate"  # QDGym's slip, see kernel.read_bullet
+    sideways = "velocity sideways" if find_layout(robot).torso < 0 else "yaw rate"  # QDGym's slip, see engine/reading.py
     body = ["height above the start", "sin of the angle to the goal", "cos of the angle to the goal"]
     body += [f"0.3 * {speed}" for speed in ("velocity forward", sideways, "velocity up")] + ["roll", "pitch"]
     joints = [f"{what} of {joint}" for joint in robot.joints for what in ("position", "0.1 * speed")]
     return body + joints + [f"contact of {foot}" for foot in robot.feet]
 
 
-def model_path(name: str) -> str:
-    """The model file that Bullet loads for a robot."""
-    import pybullet_data
-
-    return os.path.join(pybullet_data.getDataPath(), "mjcf", MODELS[name])
-
-
-def floor_path() -> str:
-    import pybullet_data
-
-    return os.path.join(pybullet_data.getDataPath(), "plane_stadium.sdf")
-
-
-def make_body(robot: Robot, body: int, floor: int) -> kernel.Body:
-    layout = find_layout(robot)
-    actuated = np.array(layout.actuated)
+def make_body(robot: Robot) -> Body:
+    """What walking needs to know of a robot."""
+    layout, data = find_layout(robot), load_robot(robot.model)
+    actuated = [data.links[layout.moving[i]] for i in layout.actuated]
     lower, upper = np.array(layout.limits).T
-    return kernel.Body(
-        body=body,
-        floor=floor,
+    first = 0 if data.base.fixed else 6
+    return Body(
+        n_joints=len(actuated),
+        n_feet=len(robot.feet),
+        n_parts=len(layout.parts),
+        n_measured=len(robot.measured_feet),
+        n_no_touch=len(robot.no_touch),
         torso=layout.torso,
-        all_q_index=np.array(layout.q_index),
-        q_index=np.array(layout.q_index)[actuated],
-        u_index=np.array(layout.u_index)[actuated],
+        coordinate=np.array([first + link.dof for link in actuated]),
         middle=0.5 * (lower + upper),
         width=upper - lower,
         torques=np.array(robot.torques),
@@ -151,25 +130,6 @@ def make_body(robot: Robot, body: int, floor: int) -> kernel.Body:
         initial_height=np.nan if robot.initial_height is None else robot.initial_height,
         electricity_cost=robot.effort_scale * ELECTRICITY_COST,
         stall_cost=robot.effort_scale * STALL_COST,
-    )
-
-
-def make_state(body: kernel.Body, obs_dim: int) -> kernel.State:
-    n_joints, n_feet = body.torques.size, body.feet.size
-    return kernel.State(
-        q=np.zeros(n_joints),
-        qd=np.zeros(n_joints),
-        torso=np.zeros(10),
-        parts_xy=np.zeros((2, body.parts.size)),
-        touching=np.zeros(n_feet, np.float32),
-        contact=np.zeros(n_feet, np.float32),
-        memory=np.zeros(2),
-        obs=np.zeros(obs_dim, np.float32),
-        speeds=np.zeros(n_joints, np.float32),
-        power=np.zeros(n_joints, np.float32),
-        square=np.zeros(n_joints, np.float32),
-        terms=np.zeros(4),
-        pointers=np.zeros(13, np.intp),
     )
 
 

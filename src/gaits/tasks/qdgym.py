@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from gaits.tasks.problem import Problem
 from gaits.tasks.task import Task
@@ -45,13 +45,10 @@ class Robot(Problem):
     friction: tuple[tuple[str, float], ...] = ()
     """Feet whose lateral friction differs from the model's, each with a factor on it."""
 
-    modules: ClassVar = ("pybullet",)
-    remedy: ClassVar = "Bullet. Install it with: pip install pybullet-arm64"
-
     def make_player(self, task: Task) -> Player:
-        from gaits.physics.bullet import BulletPlayer
+        from gaits.physics import make_player
 
-        return BulletPlayer(task)
+        return make_player(task)
 
     def env_id(self, task: Task) -> str:
         return "gaits/" + task.title.replace(" ", "").replace("-", "") + "-v0"

@@ -6,7 +6,8 @@ none of this is left to a library.
 
 from __future__ import annotations
 
-from gaits.physics.engine.lanes import inline, select, sqrt
+from gaits.physics.compiling import inline
+from gaits.physics.lanes import select, sqrt
 
 EPS = 2.220446049250313e-16
 

@@ -9,9 +9,10 @@ lane without such a point the spot is absent.
 
 from __future__ import annotations
 
+from gaits.physics.compiling import compiled, inline
 from gaits.physics.engine.algebra import add, cross, dot, get3, get9, mtv, mv, neg, put3, row, scale, sub, unit, vm
 from gaits.physics.engine.constants import POINTS
-from gaits.physics.engine.lanes import any_lane, compiled, inline, like, one_lane, part, select, width
+from gaits.physics.lanes import any_lane, like, one_lane, part, select, width
 
 SHAPE = 24  # constants of a shape: child rotation 9, place 3, reach, threshold, margin, half height, 2 x (centre 3, radius)
 BALLS, CAPSULE, BALL = 0, 1, 2  # two spheres and what is between them; a capsule along its z axis; a sphere

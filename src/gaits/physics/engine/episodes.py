@@ -10,21 +10,21 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
 from numba import types
 from numba.core.typing.templates import signature
-from numba.extending import intrinsic
 
-from gaits.physics.engine.lanes import ONE, compiled, inline, lanes, one_lane, part, width
+from gaits.episodes.episode import NON_FINITE, TRUNCATED
+from gaits.physics.compiling import compiled, entry, inline
 from gaits.physics.engine.model import view_memory, view_model
 from gaits.physics.engine.reading import quaternion, read
 from gaits.physics.engine.seeds import start_angles
 from gaits.physics.engine.step import place, step
+from gaits.physics.lanes import ONE, intrinsic, lanes, one_lane, part, width
 from gaits.physics.policy import choose_action, lay_out, view_network
-from gaits.physics.walking import NON_FINITE, TRUNCATED, begin, judge, state_of, view_body, view_states
+from gaits.physics.walking import begin, judge, state_of, view_body, view_states
 
 IDLE, TAKEN, PLAYING, LOST = 0, 1, 2, 3
-FINISHED, NOISE_WANTED, ROOM_WANTED = -1, 0, 1
+FINISHED, NOISE_WANTED, ROOM_WANTED, STEPPED = -1, 0, 1, 2
 START_ANGLE = 0.1
 
 
@@ -34,6 +34,7 @@ class Orders(NamedTuple):
     n: int
     each: int
     max_steps: int
+    by_hand: bool  # one step for the actions on the desk, or a reset, and back to Python
     noisy: bool
     recording: bool
     tracing: bool
@@ -90,7 +91,18 @@ class Shelf(NamedTuple):
 @inline
 def view_orders(o):
     return Orders(
-        *(o.n, o.each, o.max_steps, o.noisy, o.recording, o.tracing, o.n_mean, o.n_solution, lanes(o.solutions, ONE)),
+        *(
+            o.n,
+            o.each,
+            o.max_steps,
+            o.by_hand,
+            o.noisy,
+            o.recording,
+            o.tracing,
+            o.n_mean,
+            o.n_solution,
+            lanes(o.solutions, ONE),
+        ),
         *(lanes(o.seeds, ONE), lanes(o.record, ONE), lanes(o.mean, ONE), lanes(o.std, ONE), lanes(o.next, ONE)),
         *(lanes(o.objective, ONE), lanes(o.measures, ONE), lanes(o.length, ONE), lanes(o.end, ONE)),
     )
@@ -202,7 +214,9 @@ def act(orders, desk, lane, body, network, obs, tau):
     solution, t, joints = desk.episode[lane] // orders.each, desk.length[lane], body.n_joints
     at = solution % orders.n_mean * network.sizes[0]
     action = part(desk.action, lane * joints)
-    choose_action(network, part(desk.weights, lane * desk.n_weights), obs, part(orders.mean, at), part(orders.std, at), action)
+    choose_action(
+        network, part(desk.weights, lane * desk.n_weights), obs, part(orders.mean, at), part(orders.std, at), action
+    )
     if orders.noisy:
         noise = part(desk.noise, (lane * orders.max_steps + t) * joints)
         for j in range(joints):
@@ -263,7 +277,7 @@ def finish(orders, desk, lane, shelf, body, network, end):
     desk.stage[lane] = IDLE
 
 
-@compiled
+@entry("the physics", 40)
 def play(model, memory, body, states, start, network, orders, desk, shelf):
     """Play the job's episodes until none is left, or until something is wanted that only Python has.
 
@@ -276,13 +290,14 @@ def play(model, memory, body, states, start, network, orders, desk, shelf):
     while True:
         fresh = False
         for lane in range(n):
-            if desk.stage[lane] == IDLE:
+            if desk.stage[lane] == IDLE and not orders.by_hand:
                 if 0 < shelf.rows < shelf.used[0] + n * (orders.max_steps + 1):
                     return ROOM_WANTED, lane
                 if take(orders, desk, lane, body, network) and orders.noisy:
                     return NOISE_WANTED, lane
             if desk.stage[lane] == TAKEN:
-                start_angles(orders.seeds[desk.episode[lane]], -START_ANGLE, START_ANGLE, desk.angles, body.n_joints)
+                if not orders.by_hand:
+                    start_angles(orders.seeds[desk.episode[lane]], -START_ANGLE, START_ANGLE, desk.angles, body.n_joints)
                 reset_lane(robot, work, lane, body, start, desk.angles)
                 fresh = True
         if fresh:
@@ -296,7 +311,14 @@ def play(model, memory, body, states, start, network, orders, desk, shelf):
             if desk.stage[lane] == TAKEN:
                 begin_lane(robot, work, lane, body, state)
                 keep_start(robot, work, orders, desk, lane, network, state.obs)
-            finite = act(orders, desk, lane, body, network, state.obs, one_lane(work.tau, lane))
+                if orders.by_hand:
+                    desk.stage[lane] = PLAYING
+                    return STEPPED, lane
+            tau = one_lane(work.tau, lane)
+            if orders.by_hand:
+                finite = apply_torques(body, part(desk.action, lane * body.n_joints), tau)
+            else:
+                finite = act(orders, desk, lane, body, network, state.obs, tau)
             desk.stage[lane] = PLAYING if finite else LOST
         if playing == 0:
             return FINISHED, 0
@@ -309,7 +331,12 @@ def play(model, memory, body, states, start, network, orders, desk, shelf):
                 state = state_of(body, states, lane)
                 read(robot, work, lane, body, state)
                 reward, end = judge(body, state, part(desk.action, lane * body.n_joints))
+                if orders.by_hand:
+                    desk.objective[lane], desk.episode[lane] = reward, end
+                    continue
                 if end != NON_FINITE:
                     keep_step(robot, work, orders, desk, lane, body, network, state, reward)
             if end != TRUNCATED or desk.length[lane] >= orders.max_steps:
                 finish(orders, desk, lane, shelf, body, network, end)
+        if orders.by_hand:
+            return STEPPED, 0

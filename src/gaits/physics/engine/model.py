@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gaits.physics.compiling import inline
 from gaits.physics.engine.constants import POINTS
 from gaits.physics.engine.contact import BALL, BALLS, CAPSULE, POINT
-from gaits.physics.engine.lanes import ONE, inline, lanes
+from gaits.physics.lanes import ONE, lanes
 from gaits.physics.robots import BASE, FIXED, Collider, Link, RobotData, Shape
 
 FLOOR_FRICTION = 0.8
@@ -115,7 +116,9 @@ def make_model(robot: RobotData, friction: dict[int, float] | None = None) -> Mo
         links=len(links),
         slide=np.array([x for link in links[: 2 * planar] for x in _plane(_arm(link))]),
         limbs=len(links) // 2 - 1 if planar else len(links),
-        limb=np.array([_limb(*links[i : i + 2]) for i in range(2, len(links), 2)] if planar else list(map(_link, links))).ravel(),
+        limb=np.array(
+            [_limb(*links[i : i + 2]) for i in range(2, len(links), 2)] if planar else list(map(_link, links))
+        ).ravel(),
         dof=np.array([6 + link.dof if link.dof >= 0 else -1 for link in links]),
         parent=np.array([link.parent // 2 - 1 for link in links[2::2]] if planar else [link.parent for link in links]),
         path=np.array([[*path, *[0] * (len(links) - len(path))] for path in steps]).ravel(),
@@ -218,7 +221,15 @@ def view_model(m):
     """The model as compiled code wants it: pointers, which know neither lengths nor negative indices."""
     return Model(
         *(m.planar, m.n, m.links, lanes(m.slide, ONE), m.limbs, lanes(m.limb, ONE), lanes(m.dof, ONE)),
-        *(lanes(m.parent, ONE), lanes(m.path, ONE), lanes(m.depth, ONE), m.climbs, lanes(m.climb, ONE), lanes(m.forks, ONE), lanes(m.base, ONE)),
+        *(
+            lanes(m.parent, ONE),
+            lanes(m.path, ONE),
+            lanes(m.depth, ONE),
+            m.climbs,
+            lanes(m.climb, ONE),
+            lanes(m.forks, ONE),
+            lanes(m.base, ONE),
+        ),
         *(m.shapes, lanes(m.shape, ONE), lanes(m.shape_kind, ONE), lanes(m.shape_link, ONE), lanes(m.shape_bare, ONE)),
         *(m.groups, lanes(m.group_first, ONE), lanes(m.group_shape, ONE), lanes(m.group_link, ONE), lanes(m.group_tip, ONE)),
         *(lanes(m.friction, ONE), m.rows_per_spot, m.limits, lanes(m.limit_dof, ONE), lanes(m.limit_link, ONE)),

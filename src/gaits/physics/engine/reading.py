@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from gaits.physics.compiling import compiled
 from gaits.physics.engine import planar
 from gaits.physics.engine.algebra import get3, get9, mv
-from gaits.physics.engine.lanes import compiled, one_lane, part, sqrt, width
+from gaits.physics.lanes import one_lane, part, sqrt, width
 
 
 @compiled

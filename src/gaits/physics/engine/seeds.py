@@ -9,9 +9,9 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core.typing.templates import signature
-from numba.extending import intrinsic
 
-from gaits.physics.engine.lanes import compiled, inline
+from gaits.physics.compiling import compiled, inline
+from gaits.physics.lanes import intrinsic
 
 A, A_TIMES = np.uint32(0x43B0D7E5), np.uint32(0x931E8875)
 B, B_TIMES = np.uint32(0x8B51F9DD), np.uint32(0x58F38DED)

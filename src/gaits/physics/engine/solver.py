@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+from gaits.physics.compiling import compiled, inline, merged
+from gaits.physics.engine.algebra import EPS
 from gaits.physics.engine.constants import (
     CONTACT_ERP,
     CONTACT_IMPULSE,
@@ -20,8 +22,7 @@ from gaits.physics.engine.constants import (
     RESIDUAL,
     SLOP,
 )
-from gaits.physics.engine.algebra import EPS
-from gaits.physics.engine.lanes import any_lane, compiled, inline, like, merged, one_lane, opposite, part, select, width
+from gaits.physics.lanes import any_lane, like, one_lane, opposite, part, select, width
 
 RHS, INV, IMPULSE, PRESENT = 0, 1, 2, 3
 

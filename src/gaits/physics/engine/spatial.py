@@ -9,6 +9,7 @@ In all arrays by link, 0 is the base and 1 + i is link i.
 
 from __future__ import annotations
 
+from gaits.physics.compiling import compiled, inline, merged
 from gaits.physics.engine.algebra import (
     EPS,
     add,
@@ -46,10 +47,12 @@ from gaits.physics.engine.algebra import (
     transpose,
 )
 from gaits.physics.engine.constants import DAMPING, DT, GRAVITY
-from gaits.physics.engine.lanes import compiled, cos, inline, like, merged, select, sin, sqrt
 from gaits.physics.engine.planar import clamp
+from gaits.physics.lanes import cos, like, select, sin, sqrt
 
-LINK = 11  # constants of a hinge: e 3, length of its axis, axis 3, rotation at zero 4; of a fixed link: arm 3, mass, inertia 3
+LINK = (
+    11  # constants of a hinge: e 3, length of its axis, axis 3, rotation at zero 4; of a fixed link: arm 3, mass, inertia 3
+)
 JOINT = 12  # of a link's joint: rotation from its parent 9, arm 3
 HINGE = 8  # h's top and bottom, 1 / D, Y
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from gaits.physics.compiling import merged
 from gaits.physics.engine import planar, spatial
 from gaits.physics.engine.algebra import get3
 from gaits.physics.engine.constants import SUBSTEPS
 from gaits.physics.engine.contact import collide_floor, find_spots
-from gaits.physics.engine.lanes import any_lane, like, merged, part, select
 from gaits.physics.engine.solver import diagonal, friction_row, iterate, limit_row, normal_row, product
+from gaits.physics.lanes import any_lane, like, part, select
 
 
 @merged

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
+import numpy as np
+
 from gaits.episodes import Episode, Job, Player, Setup, play_each
-from gaits.physics import make_simulator
-from gaits.physics.world import start_angles
-from gaits.tasks.task import Task
+from gaits.physics.world import Simulator, start_angles
+
+
+class BulletSimulator(Simulator, Protocol):
+    """A robot that can be rolled out, too."""
+
+    def rollout(self, setup: Setup, q0: np.ndarray) -> Episode:
+        """One whole episode of a policy, with joints at ``q0`` at its start."""
 
 
 class BulletPlayer(Player):
     """One robot in a simulator of its own. Not to be shared between threads; any number may play at once."""
 
-    def __init__(self, task: Task) -> None:
-        self.simulator = make_simulator(task)
+    def __init__(self, simulator: BulletSimulator) -> None:
+        self.simulator = simulator
 
     def play(self, job: Job) -> None:
         play_each(job, lambda i: self._play(job.setup(i)))

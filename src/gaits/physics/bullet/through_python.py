@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from gaits.episodes import NON_FINITE, TRUNCATED, Episode, Setup
-from gaits.physics import capi, kernel, world
+from gaits.physics import world
+from gaits.physics.bullet import capi, scene
+from gaits.physics.bullet.kernel import LIFT_HEIGHT
+from gaits.physics.policy import Actor
+from gaits.physics.walking import SECONDS_PER_STEP, begin, judge, make_states, take_state
 from gaits.tasks.task import Task
 
 
@@ -14,7 +18,7 @@ class ModuleSimulator:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.sizes = np.array(task.policy.sizes)
+        self.actor = Actor(task.policy.sizes)
         self.recorder = world.Recorder(task)
         self.p = capi.pybullet()
         self._build()
@@ -27,84 +31,80 @@ class ModuleSimulator:
         self.here = here = {"physicsClientId": self.client}
         p.resetSimulation(**here)
         p.setPhysicsEngineParameter(deterministicOverlappingPairs=1, **here)
-        p.setGravity(0, 0, world.GRAVITY, **here)
-        p.setDefaultContactERP(world.CONTACT_ERP, **here)
+        p.setGravity(0, 0, scene.GRAVITY, **here)
+        p.setDefaultContactERP(scene.CONTACT_ERP, **here)
         p.setPhysicsEngineParameter(
-            fixedTimeStep=kernel.SECONDS_PER_STEP,
-            numSubSteps=world.SUBSTEPS,
-            numSolverIterations=world.SOLVER_ITERATIONS,
+            fixedTimeStep=SECONDS_PER_STEP,
+            numSubSteps=scene.SUBSTEPS,
+            numSolverIterations=scene.SOLVER_ITERATIONS,
             **here,
         )
-        (floor,) = p.loadSDF(world.floor_path(), **here)
-        p.changeDynamics(floor, -1, lateralFriction=world.FLOOR_FRICTION, restitution=world.FLOOR_RESTITUTION, **here)
-        (body,) = p.loadMJCF(world.model_path(self.task.robot.model), flags=world.MODEL_FLAGS, **here)
+        (floor,) = p.loadSDF(scene.floor_path(), **here)
+        p.changeDynamics(floor, -1, lateralFriction=scene.FLOOR_FRICTION, restitution=scene.FLOOR_RESTITUTION, **here)
+        (body,) = p.loadMJCF(scene.model_path(self.task.robot.model), flags=scene.MODEL_FLAGS, **here)
         layout = world.find_layout(self.task.robot)
         for link, friction in layout.changed_friction:
             p.changeDynamics(body, link, lateralFriction=friction, **here)
-        gain = world.MOTOR_GAIN
+        gain = scene.MOTOR_GAIN
         for joint in layout.moving:
             p.setJointMotorControl2(body, joint, p.POSITION_CONTROL, positionGain=gain, velocityGain=gain, force=0, **here)
         self.moving = layout.moving
         self.joints = [layout.moving[i] for i in layout.actuated]
-        self.body = world.make_body(self.task.robot, body, floor)
-        self.state = world.make_state(self.body, self.task.obs_dim)
+        self.ids = scene.find_ids(layout, body, floor)
+        self.body = world.make_body(self.task.robot)
+        self.state = take_state(make_states(self.body, 1), 0)
         self.saved = p.saveState(**here)
 
     def reset(self, q0: np.ndarray) -> None:
         # See kernel.reset_bullet: lifting the robot makes Bullet forget the last episode's contact points.
-        self.p.resetBasePositionAndOrientation(self.body.body, (0, 0, kernel.LIFT_HEIGHT), (0, 0, 0, 1), **self.here)
+        self.p.resetBasePositionAndOrientation(self.ids.body, (0, 0, LIFT_HEIGHT), (0, 0, 0, 1), **self.here)
         for joint in self.moving:
-            self.p.resetJointState(self.body.body, joint, 0.0, **self.here)
+            self.p.resetJointState(self.ids.body, joint, 0.0, **self.here)
         self.p.performCollisionDetection(**self.here)
 
         self.p.restoreState(self.saved, **self.here)
         for joint, angle in zip(self.joints, q0, strict=True):
-            self.p.resetJointState(self.body.body, joint, angle, 0.0, **self.here)
+            self.p.resetJointState(self.ids.body, joint, angle, 0.0, **self.here)
         self._read()
-        kernel.begin(self.body, self.state)
+        begin(self.body, self.state)
 
     def step(self, action: np.ndarray) -> tuple[float, int]:
         if not np.isfinite(action).all():
             return 0.0, NON_FINITE
         torques = self.body.torques * np.clip(action.astype(np.float64), -1.0, 1.0)
         for joint, torque in zip(self.joints, torques, strict=True):
-            self.p.setJointMotorControl2(self.body.body, joint, self.p.TORQUE_CONTROL, force=torque, **self.here)
+            self.p.setJointMotorControl2(self.ids.body, joint, self.p.TORQUE_CONTROL, force=torque, **self.here)
         self.p.stepSimulation(**self.here)
         self._read()
-        reward, end = kernel.judge(self.body, self.state, action)
+        reward, end = judge(self.body, self.state, action)
         if end == NON_FINITE:
             self.close()
             self._build()
         return reward, end
 
     def _read(self) -> None:
-        p, here, body, state = self.p, self.here, self.body, self.state
+        p, here, ids, body, state = self.p, self.here, self.ids, self.body, self.state
         for j, joint in enumerate(self.joints):
-            state.q[j], state.qd[j] = p.getJointState(body.body, joint, **here)[:2]
-        base = p.getBasePositionAndOrientation(body.body, **here)
+            state.q[j], state.qd[j] = p.getJointState(ids.body, joint, **here)[:2]
+        base = p.getBasePositionAndOrientation(ids.body, **here)
         if body.torso < 0:
             state.torso[:3], state.torso[3:7] = base
-            state.torso[7:] = p.getBaseVelocity(body.body, **here)[0]
+            state.torso[7:] = p.getBaseVelocity(ids.body, **here)[0]
         else:
-            link = p.getLinkState(body.body, body.torso, computeLinkVelocity=1, **here)
+            link = p.getLinkState(ids.body, body.torso, computeLinkVelocity=1, **here)
             state.torso[:3], state.torso[3:7], velocity = link[0], link[1], link[6]
             state.torso[7:] = velocity[0], link[7][2], velocity[2]  # QDGym's slip: angular velocity about z for vy
         for i, part in enumerate(body.parts):
-            if part >= 0:
-                state.parts_xy[:, i] = p.getLinkState(body.body, part, **here)[0][:2]
-            else:
-                state.parts_xy[:, i] = base[0][:2] if part == -1 else (0.0, 0.0)
+            place = p.getLinkState(ids.body, part, **here)[0] if part >= 0 else base[0] if part == -1 else (0.0, 0.0)
+            state.parts_x[i], state.parts_y[i] = place[:2]
         for f, foot in enumerate(body.feet):
-            state.touching[f] = len(p.getContactPoints(body.body, body.floor, foot, **here)) > 0
+            state.touching[f] = len(p.getContactPoints(ids.body, ids.floor, foot, **here)) > 0
 
     def rollout(self, setup: Setup, q0: np.ndarray) -> Episode:
-        weights = np.empty_like(setup.solution)
-        kernel.transpose_weights(self.sizes, setup.solution, weights)
-        buffer = np.empty(2 * self.sizes.max(), np.float32)
-        normalized, action = np.empty(self.sizes[0], np.float32), np.empty(self.sizes[-1], np.float32)
+        self.actor.take(setup.solution)
         obs, actions, rewards = self.recorder.arrays(setup.record)
         trace = world.make_trace(self.task, setup.trace)
-        touched = np.zeros(self.body.feet.size)
+        touched = np.zeros(self.body.n_feet)
         objective, length, end = 0.0, 0, TRUNCATED
 
         self.reset(q0)
@@ -113,8 +113,9 @@ class ModuleSimulator:
             self._write_positions(trace.positions[0])
         while length < self.task.max_steps and end == TRUNCATED:
             state = self.state
-            normalization = setup.obs_mean, setup.obs_std, setup.action_noise
-            kernel.choose_action(self.sizes, weights, state, *normalization, length, normalized, buffer, action)
+            action = self.actor.act(state.obs, setup.obs_mean, setup.obs_std)
+            if length < len(setup.action_noise):
+                action += setup.action_noise[length]
             reward, end = self.step(action)
             if end == NON_FINITE:
                 break
@@ -131,11 +132,11 @@ class ModuleSimulator:
         return Episode(objective, measures, length, end, self.recorder.copy(setup.record, length), drawn)
 
     def _write_positions(self, out: np.ndarray) -> None:
-        out[:7], out[self.body.all_q_index] = self.pose()
+        out[:7], out[self.ids.all_q_index] = self.pose()
 
     def pose(self) -> tuple[np.ndarray, np.ndarray]:
-        base = np.concatenate(self.p.getBasePositionAndOrientation(self.body.body, **self.here))
-        return base, np.array([self.p.getJointState(self.body.body, joint, **self.here)[0] for joint in self.moving])
+        base = np.concatenate(self.p.getBasePositionAndOrientation(self.ids.body, **self.here))
+        return base, np.array([self.p.getJointState(self.ids.body, joint, **self.here)[0] for joint in self.moving])
 
     def close(self) -> None:
         if self.client >= 0:

@@ -19,23 +19,18 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.core.imputils import lower_cast
 from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba.extending import intrinsic as _intrinsic
+from numba.extending import lower_builtin, models, register_model
 
+intrinsic: Any = _intrinsic  # what it makes is called with one argument less than it has
 INT32 = ir.IntType(32)
 
 ONE, FOUR, EIGHT = (0,), 4 * (0,), 8 * (0,)  # how many side by side: a tuple, because its length is part of its type
-
-# Without the numpy error model every division checks for zero and raises.
-compiled = njit(nogil=True, error_model="numpy")
-inline = njit(nogil=True, error_model="numpy", forceinline=True)
-# Numba compiles a function with everything it calls, and again in each of its callers: a tower of large functions takes minutes.
-# So functions that only arrange others are merged into their caller before anything is compiled.
-merged = njit(inline="always", error_model="numpy")
 
 
 class Lanes(types.Type):

@@ -1,0 +1,81 @@
+"""How physics is compiled: once per machine, said when it happens, and again when any of its files changes.
+
+Only *entries*, which Python calls, are kept on disk; they hold everything that they call. Numba's cache would notice a change
+in an entry's own file alone, so here the stamp of a cached entry is that of all files around it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+from numba.core import event
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+from gaits.console import say
+
+# Without the numpy error model every division checks for zero and raises.
+_options = {"nogil": True, "error_model": "numpy"}
+
+compiled = njit(**_options)
+inline = njit(**_options, forceinline=True)
+
+# Numba compiles a function with everything it calls, and again in each of its callers: a tower of large functions takes minutes.
+# So functions that only arrange others are merged into their caller before anything is compiled.
+merged = njit(inline="always", error_model="numpy")
+
+_announcements: dict[Any, str] = {}
+
+
+def entry(what: str, seconds: int) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a function that Python calls, and keep it on disk. ``what`` takes about ``seconds`` the first time."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher = njit(**_options)(function)
+        kept = keep_on_disk(dispatcher)
+        when = "once per machine" if kept else "every time: no cache folder can be written, see NUMBA_CACHE_DIR"
+        _announcements[dispatcher] = f"compiling {what}, {when} (about {seconds} seconds)"
+        return dispatcher
+
+    return decorate
+
+
+def keep_on_disk(dispatcher: Any) -> bool:
+    """Give a function a cache that any change in this package's folder makes stale. Returns whether there is a place for it."""
+    try:
+        cache = FunctionCache(dispatcher.py_func)
+    except RuntimeError:  # no folder can be written
+        return False
+    cache._cache_file = IndexDataCacheFile(cache.cache_path, cache._impl.filename_base, source_stamp())
+    dispatcher._cache = cache
+    return True
+
+
+@functools.cache
+def source_stamp() -> str:
+    """What all files of the physics say, as a hash."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class _Announcer(event.Listener):
+    """Says what is being compiled, but not what is compiled for its sake."""
+
+    depth = 0
+
+    def on_start(self, event: Any) -> None:
+        if self.depth == 0 and (message := _announcements.get(event.data["dispatcher"])):
+            say(message)
+        self.depth += 1
+
+    def on_end(self, event: Any) -> None:
+        self.depth -= 1
+
+
+event.register("numba:compile", _Announcer())
