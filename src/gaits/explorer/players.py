@@ -10,6 +10,7 @@ import numpy as np
 from gaits.adaptation.damage import Damage
 from gaits.episodes import NON_FINITE, TERMINATED, TRUNCATED, Batch, Episode, Pool, make_job
 from gaits.evaluation import available_cores
+from gaits.explorer.files import NotNow
 from gaits.explorer.packing import pack, plain
 from gaits.explorer.records import Elite, Record
 from gaits.physics import world
@@ -65,6 +66,8 @@ class Players:
         job = make_job(task, Batch(elite.solution[None], **elite.statistics), [seed], trace=True)
         with self._turns:
             self._pool.play(task, job)
+        if not job.complete:
+            raise NotNow("The explorer is being closed.")
         return job.episode(0)
 
     def _recall(self, key: tuple[int, int, float, int], task: Task, elite: Elite, seed: int) -> float:
@@ -75,7 +78,9 @@ class Players:
 
     def _remember(self, key: tuple[int, int, float, int], objective: float) -> float:
         with self._lock:
-            self._sound = dict([*self._sound.items()][1 - KNOWN :]) | {key: objective}
+            self._sound[key] = objective
+            while len(self._sound) > KNOWN:
+                del self._sound[next(iter(self._sound))]
         return objective
 
     def warm(self, task: Task) -> None:

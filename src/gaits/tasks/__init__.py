@@ -15,7 +15,7 @@ from gaits.console import describe
 from gaits.tasks.linear_projection import LINEAR_PROJECTION
 from gaits.tasks.mujoco import MUJOCO
 from gaits.tasks.qdgym import QDGYM
-from gaits.tasks.task import CHANGEABLE, Changes, Task
+from gaits.tasks.task import Changes, Task
 
 TASKS = {task.name: task for task in (*QDGYM, *MUJOCO, *LINEAR_PROJECTION)}
 """The tasks that come with gaits, and those of the user's own that were registered."""
@@ -71,4 +71,4 @@ def _is_ours(error: BaseException) -> bool:
     return Path(last.filename).is_relative_to(Path(__file__).parents[1])
 
 
-__all__ = ["CHANGEABLE", "TASKS", "Changes", "Task", "import_task", "make_task", "register_task"]
+__all__ = ["TASKS", "Changes", "Task", "import_task", "make_task", "register_task"]
