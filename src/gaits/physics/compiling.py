@@ -19,7 +19,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from gaits.console import say
 
 # Without the numpy error model every division checks for zero and raises.
-_options = {"nogil": True, "error_model": "numpy"}
+_options: Any = {"nogil": True, "error_model": "numpy"}
 
 compiled = njit(**_options)
 inline = njit(**_options, forceinline=True)

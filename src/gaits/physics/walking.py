@@ -73,13 +73,25 @@ class State(NamedTuple):
 
 def make_states(body: Body, n: int) -> State:
     """Room for n robots, one after another."""
-    joints, feet = body.n_joints, body.n_feet
+    joints = body.n_joints
+
+    def numbers(size: int, kind: type = np.float64) -> np.ndarray:
+        return np.zeros((n, size), kind)
+
     return State(
-        *(np.zeros((n, size)) for size in (joints, joints, 10, body.n_parts, body.n_parts)),
-        *(np.zeros((n, feet), np.float32) for _ in range(2)),
-        np.zeros((n, 2)),
-        *(np.zeros((n, size), np.float32) for size in (body.n_obs, joints, joints, joints)),
-        np.zeros((n, 4)),
+        q=numbers(joints),
+        qd=numbers(joints),
+        torso=numbers(10),
+        parts_x=numbers(body.n_parts),
+        parts_y=numbers(body.n_parts),
+        touching=numbers(body.n_feet, np.float32),
+        contact=numbers(body.n_feet, np.float32),
+        memory=numbers(2),
+        obs=numbers(body.n_obs, np.float32),
+        speeds=numbers(joints, np.float32),
+        power=numbers(joints, np.float32),
+        square=numbers(joints, np.float32),
+        terms=numbers(4),
     )
 
 

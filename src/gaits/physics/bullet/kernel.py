@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import carray, types
-from numba.extending import intrinsic
 
 from gaits.episodes.episode import NON_FINITE, TRUNCATED
 from gaits.physics.compiling import compiled, entry
-from gaits.physics.lanes import ONE, lanes
+from gaits.physics.lanes import ONE, intrinsic, lanes
 from gaits.physics.policy import choose_action, lay_out, view_network
 from gaits.physics.walking import begin, judge
 

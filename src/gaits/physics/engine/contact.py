@@ -28,7 +28,7 @@ def collide_floor(robot, work, pose):
         height = pose[12 * link + 11]
         known = 0
         for lane in range(width(pose)):
-            known += work.count[width(pose) * shape + lane]
+            known += work.points[width(pose) * shape + lane]
         if known == 0 and not any_lane(height - constants[12] <= constants[13]):
             continue
         x, y, distance = _lowest(robot.shape_kind[shape], constants, part(pose, 12 * link))
@@ -40,10 +40,10 @@ def collide_floor(robot, work, pose):
         for lane in range(width(pose)):
             at = width(pose) * shape + lane
             low = one_lane(work.lowest, lane)
-            if work.count[at] > 0 or low[2] < constants[13]:
-                work.count[at] = update(
+            if work.points[at] > 0 or low[2] < constants[13]:
+                work.points[at] = update(
                     one_lane(points, lane),
-                    work.count[at],
+                    work.points[at],
                     one_lane(part(pose, 12 * link), lane),
                     get3(low, 0),
                     constants[13],
@@ -168,7 +168,7 @@ def find_spots(robot, work):
         for lane in range(n):
             total = 0
             for shape in range(first, last):
-                total += work.count[n * robot.group_shape[shape] + lane]
+                total += work.points[n * robot.group_shape[shape] + lane]
             most = max(most, total)
         if most == 0:
             continue
@@ -182,7 +182,7 @@ def find_spots(robot, work):
             for lane in range(n):
                 total = 0
                 for shape in range(first, last):
-                    total += work.count[n * robot.group_shape[shape] + lane]
+                    total += work.points[n * robot.group_shape[shape] + lane]
                 one_lane(work.present, lane)[spots] = 1.0 if k < total else 0.0
             spots += 1
     return spots
@@ -202,7 +202,7 @@ def _merge(robot, work, group):
             if shape < 0:
                 break
             if robot.shape_link[shape] == robot.group_link[group]:
-                for k in range(work.count[n * shape + lane]):
+                for k in range(work.points[n * shape + lane]):
                     for j in range(POINT):
                         points[POINT * to + j] = points[POINT * (shape * POINTS + k) + j]
                     to += 1
@@ -215,7 +215,7 @@ def sort_manifolds(robot, work, lane):
     order = work.order
     length = 0
     for shape in range(robot.shapes):  # shapes are numbered in the order of their manifolds
-        if work.count[n * shape + lane] > 0:
+        if work.points[n * shape + lane] > 0:
             order[length] = shape
             length += 1
     if length < robot.shapes:

@@ -147,7 +147,7 @@ def reset_lane(robot, work, lane, body, start, angles):
     for i in range(lane, work.all.size, n):
         everything[i] = 0.0
     for shape in range(robot.shapes):
-        work.count[n * shape + lane] = 0
+        work.points[n * shape + lane] = 0
     pose, before = one_lane(work.pose, lane), one_lane(work.before, lane)
     for i in range(0, 12 * (robot.links + 1), 12):
         pose[i], pose[i + 4], pose[i + 8] = 1.0, 1.0, 1.0

@@ -90,7 +90,7 @@ class Memory(NamedTuple):
     dv: np.ndarray  # (n,) what the impulses change
     cone: np.ndarray  # a friction cone
     all: np.ndarray  # all numbers above, one after another
-    count: np.ndarray  # (shapes, lanes) points of a manifold
+    points: np.ndarray  # (shapes, lanes) how many a manifold has
     spot_tip: np.ndarray
     limit: np.ndarray  # joints with a row
     order: np.ndarray  # room to sort in
@@ -209,7 +209,7 @@ def make_memory(model: Model, width: int) -> Memory:
     return Memory(
         **dict(zip(names, numbers, strict=True)),
         all=everything,
-        count=np.zeros(model.shapes * width, np.int64),
+        points=np.zeros(model.shapes * width, np.int64),
         spot_tip=np.zeros(spots, np.int64),
         limit=np.zeros(model.limits, np.int64),
         order=np.zeros(4 * model.shapes + 8, np.int64),
@@ -246,5 +246,5 @@ def view_memory(m, w):
         *(lanes(m.coriolis, w), lanes(m.inertia, w), lanes(m.force, w), lanes(m.hinge, w), lanes(m.root, w)),
         *(lanes(m.acceleration, w), lanes(m.y, w), lanes(m.point, w), lanes(m.lowest, w), lanes(m.spot, w)),
         *(lanes(m.present, w), lanes(m.jacobian, w), lanes(m.response, w), lanes(m.row, w), lanes(m.dv, w)),
-        *(lanes(m.cone, w), m.all, lanes(m.count, ONE), lanes(m.spot_tip, ONE), lanes(m.limit, ONE), lanes(m.order, ONE)),
+        *(lanes(m.cone, w), m.all, lanes(m.points, ONE), lanes(m.spot_tip, ONE), lanes(m.limit, ONE), lanes(m.order, ONE)),
     )

@@ -68,7 +68,7 @@ def read(robot, work, lane, body, state):
     for f in range(body.n_feet):
         state.touching[f] = np.float32(0.0)
     for shape in range(robot.shapes):
-        if work.count[width(work.q) * shape + lane] > 0:
+        if work.points[width(work.q) * shape + lane] > 0:
             for f in range(body.n_feet):
                 if robot.shape_link[shape] == 1 + body.feet[f]:
                     state.touching[f] = np.float32(1.0)
