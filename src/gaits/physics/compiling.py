@@ -1,7 +1,7 @@
 """How physics is compiled: once per machine, said when it happens, and again when any of its files changes.
 
-Only *entries*, which Python calls, are kept on disk; they hold everything that they call. Numba's cache would notice a change
-in an entry's own file alone, so here the stamp of a cached entry is that of all files around it.
+Only *entries*, which Python calls, are kept on disk; they hold everything that they call. Numba's cache would notice a
+change in an entry's own file alone, so here the stamp of a cached entry is that of all files around it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _options: Any = {"nogil": True, "error_model": "numpy"}
 compiled = njit(**_options)
 inline = njit(**_options, forceinline=True)
 
-# Numba compiles a function with everything it calls, and again in each of its callers: a tower of large functions takes minutes.
-# So functions that only arrange others are merged into their caller before anything is compiled.
+# Numba compiles a function with everything it calls, and again in each of its callers: a tower of large functions takes
+# minutes. So functions that only arrange others are merged into their caller before anything is compiled.
 merged = njit(inline="always", error_model="numpy")
 
 _announcements: dict[Any, str] = {}
@@ -45,7 +45,7 @@ def entry(what: str, seconds: int) -> Callable[[Callable[..., Any]], Any]:
 
 
 def keep_on_disk(dispatcher: Any) -> bool:
-    """Give a function a cache that any change in this package's folder makes stale. Returns whether there is a place for it."""
+    """Give a function a cache that any change around it makes stale. Returns whether there is a place for one."""
     try:
         cache = FunctionCache(dispatcher.py_func)
     except RuntimeError:  # no folder can be written

@@ -1,12 +1,13 @@
-"""The policy in compiled code: a network whose sums are as long as a robot's step, so they are done eight outputs at a time.
+"""The policy in compiled code, eight outputs at a time: at the engine's speed it takes as long as the robot's physics.
 
-Weights are laid out once per episode: outputs in blocks, and for each block its biases and then its weights by input, so that a
-forward pass reads memory from end to end. Every output is its bias plus weight times input, input by input: the order of
-the sum is the same for any layout.
+Weights are laid out once per episode: outputs in blocks, and for each block its biases and then its weights by input, so
+that a forward pass reads memory from end to end. Every output is its bias plus weight times input, input by input: the
+order of the sum is the same for any layout.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ def padded(n: int) -> int:
 
 def room(sizes: np.ndarray) -> tuple[int, int]:
     """Numbers that the laid out weights take, and those of two layers' outputs."""
-    weights = sum((int(n_in) + 1) * padded(int(n_out)) for n_in, n_out in zip(sizes[:-1], sizes[1:], strict=True))
+    weights = sum((int(n_in) + 1) * padded(int(n_out)) for n_in, n_out in itertools.pairwise(sizes))
     return weights, 2 * padded(int(max(sizes)))
 
 

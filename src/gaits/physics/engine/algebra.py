@@ -1,7 +1,7 @@
 """Three-vectors, 3x3 matrices and quaternions as tuples, in Bullet's order of operations (ENGINE 0).
 
-Items are doubles or lanes of doubles. A matrix is its nine items, row by row. The order of a sum is the last bit of a step, so
-none of this is left to a library.
+Items are doubles or lanes of doubles. A matrix is its nine items, row by row. The order of a sum decides the last bit of a
+step, so none of this is left to a library.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The dynamics of robots that live in the xz plane: Hopper, Walker, Half-Cheetah (ENGINE 3, 4, 7 by way of 12.2).
 
-Such a robot hangs on two slides, along x and z, and is then a tree of *limbs*: a hinge about ±y without mass, and the body fixed
-to it. Every rotation is about y, so of Bullet's spatial vectors only (angular y, linear x, linear z) is ever anything but an
-exact zero, and leaving the zeros out changes no bit. A rotation is (c, s) for the matrix (c 0 s; 0 1 0; -s 0 c); vectors are
-(x, z).
+Such a robot hangs on two slides, along x and z, and is then a tree of *limbs*: a hinge about ±y without mass, and the body
+fixed to it. Every rotation is about y, so of Bullet's spatial vectors only (angular y, linear x, linear z) is ever anything
+but an exact zero, and leaving the zeros out changes no bit. A rotation is (c, s) for the matrix (c 0 s; 0 1 0; -s 0 c);
+vectors are (x, z).
 
 Motions are (w, x, z); forces are (n, x, z): torque, then force. An articulated inertia is (tx, tz, xx, xz, zx, zz, n): what
 Bullet keeps in its top left, top right and bottom left blocks.

@@ -56,15 +56,22 @@ def _advance(high, low, add_high, add_low):
     return carry + add_high + np.uint64(total < product), total
 
 
-@compiled
-def start_angles(seed, low, high, out, n):
-    """Fill ``out`` with n uniform numbers from low to high."""
-    pool = (np.uint32(seed & 0xFFFFFFFF), np.uint32((seed >> 32) & 0xFFFFFFFF), np.uint32(0), np.uint32(0))
-    p0, key = _hash(pool[0], A, A_TIMES)
-    p1, key = _hash(pool[1], key, A_TIMES)
-    p2, key = _hash(pool[2], key, A_TIMES)
-    p3, key = _hash(pool[3], key, A_TIMES)
-    pool = (p0, p1, p2, p3)
+@inline
+def _word(first, second, key):
+    """Sixty-four bits of state, made of two words of the pool. Returns them and the next key."""
+    low, key = _hash(first, key, B_TIMES)
+    high, key = _hash(second, key, B_TIMES)
+    return np.uint64(low) | (np.uint64(high) << np.uint64(32)), key
+
+
+@inline
+def _stir(seed):
+    """SeedSequence's pool of four words."""
+    a, key = _hash(np.uint32(seed & 0xFFFFFFFF), A, A_TIMES)
+    b, key = _hash(np.uint32((seed >> 32) & 0xFFFFFFFF), key, A_TIMES)
+    c, key = _hash(np.uint32(0), key, A_TIMES)
+    d, key = _hash(np.uint32(0), key, A_TIMES)
+    pool = (a, b, c, d)
     for source in range(4):
         for target in range(4):
             if source != target:
@@ -76,27 +83,24 @@ def start_angles(seed, low, high, out, n):
                     mixed if target == 2 else pool[2],
                     mixed if target == 3 else pool[3],
                 )
-    key = B
-    word, key = _hash(pool[0], key, B_TIMES)
-    word1, key = _hash(pool[1], key, B_TIMES)
-    state_high = np.uint64(word) | (np.uint64(word1) << np.uint64(32))
-    word, key = _hash(pool[2], key, B_TIMES)
-    word1, key = _hash(pool[3], key, B_TIMES)
-    state_low = np.uint64(word) | (np.uint64(word1) << np.uint64(32))
-    word, key = _hash(pool[0], key, B_TIMES)
-    word1, key = _hash(pool[1], key, B_TIMES)
-    stream_high = np.uint64(word) | (np.uint64(word1) << np.uint64(32))
-    word, key = _hash(pool[2], key, B_TIMES)
-    word1, key = _hash(pool[3], key, B_TIMES)
-    stream_low = np.uint64(word) | (np.uint64(word1) << np.uint64(32))
+    return pool
+
+
+@compiled
+def start_angles(seed, low, high, out, n):
+    """Fill ``out`` with n uniform numbers from low to high."""
+    a, b, c, d = _stir(seed)
+    state_high, key = _word(a, b, B)
+    state_low, key = _word(c, d, key)
+    stream_high, key = _word(a, b, key)
+    stream_low, key = _word(c, d, key)
 
     one = np.uint64(1)
     add_high, add_low = (stream_high << one) | (stream_low >> np.uint64(63)), (stream_low << one) | one
     total = add_low + state_low  # the first state is 0, so its successor is the increment
-    h, l = _advance(add_high + state_high + np.uint64(total < add_low), total, add_high, add_low)
+    upper, lower = _advance(add_high + state_high + np.uint64(total < add_low), total, add_high, add_low)
     for i in range(n):
-        h, l = _advance(h, l, add_high, add_low)
-        turn = h >> np.uint64(58)
-        word64 = h ^ l
-        word64 = (word64 >> turn) | (word64 << ((np.uint64(64) - turn) & np.uint64(63)))
-        out[i] = low + (high - low) * (np.float64(word64 >> np.uint64(11)) * (1.0 / 9007199254740992.0))
+        upper, lower = _advance(upper, lower, add_high, add_low)
+        turn, mixed = upper >> np.uint64(58), upper ^ lower
+        word = (mixed >> turn) | (mixed << ((np.uint64(64) - turn) & np.uint64(63)))
+        out[i] = low + (high - low) * (np.float64(word >> np.uint64(11)) * (1.0 / 9007199254740992.0))
