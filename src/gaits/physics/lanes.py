@@ -4,8 +4,9 @@
     view[k]                      # load the k-th item;  view[k] = x  stores it
     a + b, -a, a < b, m & n, select(m, a, b), sqrt(a), sin(a), cos(a)
 
-``lanes(array, ONE)`` gives plain doubles, so the same source compiles for one episode or for four side by side, and the first
-is the oracle of the second. ``one_lane(view, i)`` is lane i of a view, item by item a double: for what branches by nature.
+``lanes(array, ONE)`` gives plain doubles, so the same source compiles for one episode or for four side by side, and the
+first is the oracle of the second. ``one_lane(view, i)`` is lane i of a view, item by item a double: for what branches by
+nature.
 
 Every operation is one IEEE operation per lane, in the order of the source: LLVM contracts and reorders nothing unless it is
 allowed to. sin and cos go through the C library lane by lane, because their last bits are part of the physics (ENGINE 9).

@@ -186,8 +186,8 @@ def rollout(
 ):
     """Play one episode. Returns (objective, length, how it ended).
 
-    Fills ``measures``; fills ``obs`` (length + 1 rows), ``actions`` and ``rewards`` if they have room for max_steps. A step whose
-    numbers are not finite is not part of the episode.
+    Fills ``measures``; fills ``obs`` (length + 1 rows), ``actions`` and ``rewards`` if they have room for max_steps. A step
+    whose numbers are not finite is not part of the episode.
     """
     net, laid_out = view_network(network), lanes(weights, ONE)
     lay_out(net, lanes(solution, ONE), laid_out)

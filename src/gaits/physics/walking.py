@@ -1,7 +1,7 @@
 """QDGym's observation and reward, from a State that some physics filled.
 
-The arithmetic follows QDGym's to the bit where it can show: float32 where NumPy used float32, and sums in the order of NumPy's
-pairwise summation.
+The arithmetic follows QDGym's to the bit where it can show: float32 where NumPy used float32, and sums in the order of
+NumPy's pairwise summation.
 
 In compiled code a Body's and a State's arrays are views (``view_body``, ``view_states``): a slice of an array counts its
 references, which takes longer than what is done with it here.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def make_simulator(task: Task, module: bool = False) -> BulletSimulator:
-    """A robot in Bullet, in compiled code where it can be; through the pybullet module where not, or if that is asked for."""
+    """A robot in Bullet: in compiled code where it can be, else, or if asked for, through the pybullet module."""
     if module or not use_native():
         from gaits.physics.bullet.through_python import ModuleSimulator
 

@@ -1,7 +1,7 @@
 """Whole episodes without Python, several side by side; a lane whose episode ends takes the next one at once.
 
-Compiled with the interpreter's lock released. All threads draw from one counter, and an episode knows nothing of its neighbours,
-so results depend on nobody's pace.
+Compiled with the interpreter's lock released. All threads draw from one counter, and an episode knows nothing of its
+neighbours, so results depend on nobody's pace.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The dynamics of robots that move freely in space: Ant and Humanoid (ENGINE 3, 4, 7).
 
 The base floats. Every other link is a hinge without mass, or a body fixed to its parent; a fixed link turns nothing (12.1).
-Spatial motions are (top, bot) = (angular, linear), spatial forces (top, bot) = (linear, angular), as in Bullet. An articulated
-inertia is three matrices: top left, top right, bottom left.
+Spatial motions are (top, bot) = (angular, linear), spatial forces (top, bot) = (linear, angular), as in Bullet. An
+articulated inertia is three matrices: top left, top right, bottom left.
 
 In all arrays by link, 0 is the base and 1 + i is link i.
 """

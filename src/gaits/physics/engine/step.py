@@ -98,7 +98,7 @@ def substep(robot, work, pose, after):
 
 @merged
 def step(robot, work):
-    """Four substeps. Afterwards work.pose is current, and work.before a substep older, which is what Bullet reports (7.3)."""
+    """Four substeps. Afterwards work.pose is current, and work.before a substep older: what Bullet reports (7.3)."""
     for _ in range(SUBSTEPS // 2):
         substep(robot, work, work.pose, work.before)
         substep(robot, work, work.before, work.pose)
