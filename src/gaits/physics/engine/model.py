@@ -79,7 +79,7 @@ class Memory(NamedTuple):
     hinge: np.ndarray  # h, 1 / D and Y of every hinge
     root: np.ndarray  # the same of the slides; or the inverse inertia of a floating base
     acceleration: np.ndarray
-    y: np.ndarray  # (n,) Y of a row
+    y: np.ndarray  # (3, n) Y of up to three rows
     point: np.ndarray  # points of all manifolds, and room to put some of them in order
     lowest: np.ndarray  # point of a shape
     spot: np.ndarray  # points that act: position, distance
@@ -195,10 +195,11 @@ def make_memory(model: Model, width: int) -> Memory:
     spots = POINTS * model.shapes
     rows = model.limits + model.rows_per_spot * spots
     sizes = {
-        **dict.fromkeys(("q", "u", "tau", "y", "dv"), n),
+        **dict.fromkeys(("q", "u", "tau", "dv"), n),
         **dict.fromkeys(("pose", "before"), 12 * (1 + links)),
-        **dict.fromkeys(("velocity", "coriolis", "force", "acceleration"), 6 * (1 + limbs)),
+        **dict.fromkeys(("velocity", "coriolis", "force"), 6 * (1 + limbs)),
         **dict.fromkeys(("jacobian", "response"), n * rows),
+        **{"y": 3 * n, "acceleration": 18 * (1 + limbs)},
         **{"base": 7, "slide": 4, "root": 36, "lowest": 3, "cone": 3},
         **{"joint": 12 * limbs, "world": 4 * (1 + limbs), "frame": 9 * (1 + limbs), "inertia": 27 * (1 + limbs)},
         **{"hinge": 8 * limbs, "point": POINT * 2 * spots, "spot": 4 * spots, "present": spots, "row": 4 * rows},

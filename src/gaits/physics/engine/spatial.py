@@ -48,7 +48,7 @@ from gaits.physics.engine.algebra import (
 )
 from gaits.physics.engine.constants import DAMPING, DT, GRAVITY
 from gaits.physics.engine.planar import clamp
-from gaits.physics.lanes import cos, like, select, sin, sqrt
+from gaits.physics.lanes import cos, like, part, select, sin, sqrt
 
 LINK = (
     11  # constants of a hinge: e 3, length of its axis, axis 3, rotation at zero 4; of a fixed link: arm 3, mass, inertia 3
@@ -362,6 +362,58 @@ def respond(robot, work, tip, jacobian, response):
             response[d], top, bot = rise(turn, arm, axis, h_top, h_bot, inv, work.y[d], top, bot)
         if robot.forks[link]:
             put6(save, 6 * link + 6, top, bot)
+
+
+@compiled
+def respond_to_contact(robot, work, tip, jacobians, responses):
+    """``respond`` for the three rows of a contact at once: they share their path, and all that is read on it (12.5)."""
+    zero, n = like(work.u[0], 0.0), robot.n
+    nothing = (zero, zero, zero)
+    for d in range(3 * n):
+        work.y[d] = zero
+    up_t, up_b, across_t, across_b, along_t, along_b = nothing, nothing, nothing, nothing, nothing, nothing
+    for i in range(robot.depth[tip] - 1, -1, -1):
+        link = robot.path[tip * robot.links + i]
+        d, hinge, joint = robot.dof[link], HINGE * link, JOINT * link
+        if d < 0:
+            arm = get3(robot.limb, LINK * link)
+            up_b, across_b = add(up_b, cross(arm, up_t)), add(across_b, cross(arm, across_t))
+            along_b = add(along_b, cross(arm, along_t))
+            continue
+        turn, arm, axis = get9(work.joint, joint), get3(work.joint, joint + 9), get3(robot.limb, LINK * link + 4)
+        h_top, h_bot, inv = get3(work.hinge, hinge), get3(work.hinge, hinge + 3), work.hinge[hinge + 6]
+        work.y[d], up_t, up_b = sink(turn, arm, axis, h_top, h_bot, inv, jacobians[d], up_t, up_b)
+        work.y[n + d], across_t, across_b = sink(turn, arm, axis, h_top, h_bot, inv, jacobians[n + d], across_t, across_b)
+        work.y[2 * n + d], along_t, along_b = sink(turn, arm, axis, h_top, h_bot, inv, jacobians[2 * n + d], along_t, along_b)
+    up_t, up_b = move_base(work, jacobians, responses, up_t, up_b)
+    across_t, across_b = move_base(work, part(jacobians, n), part(responses, n), across_t, across_b)
+    along_t, along_b = move_base(work, part(jacobians, 2 * n), part(responses, 2 * n), along_t, along_b)
+    save = work.acceleration
+    put6(save, 0, up_t, up_b)
+    put6(save, 6, across_t, across_b)
+    put6(save, 12, along_t, along_b)
+    for i in range(robot.climbs):
+        link = robot.climb[i]
+        d, hinge, joint, at = robot.dof[link], HINGE * link, JOINT * link, 18 * (robot.parent[link] + 1)
+        if robot.parent[link] != link - 1 or i == 0:
+            up_t, up_b, across_t = get3(save, at), get3(save, at + 3), get3(save, at + 6)
+            across_b, along_t, along_b = get3(save, at + 9), get3(save, at + 12), get3(save, at + 15)
+        if d < 0:
+            arm = get3(robot.limb, LINK * link)
+            up_b, across_b = add(neg(cross(arm, up_t)), up_b), add(neg(cross(arm, across_t)), across_b)
+            along_b = add(neg(cross(arm, along_t)), along_b)
+        else:
+            turn, arm, axis = get9(work.joint, joint), get3(work.joint, joint + 9), get3(robot.limb, LINK * link + 4)
+            h_top, h_bot, inv = get3(work.hinge, hinge), get3(work.hinge, hinge + 3), work.hinge[hinge + 6]
+            y = work.y
+            responses[d], up_t, up_b = rise(turn, arm, axis, h_top, h_bot, inv, y[d], up_t, up_b)
+            responses[n + d], across_t, across_b = rise(turn, arm, axis, h_top, h_bot, inv, y[n + d], across_t, across_b)
+            responses[2 * n + d], along_t, along_b = rise(turn, arm, axis, h_top, h_bot, inv, y[2 * n + d], along_t, along_b)
+        if robot.forks[link]:
+            at = 18 * (link + 1)
+            put6(save, at, up_t, up_b)
+            put6(save, at + 6, across_t, across_b)
+            put6(save, at + 12, along_t, along_b)
 
 
 @inline

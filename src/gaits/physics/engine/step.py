@@ -63,8 +63,10 @@ def spot_rows(robot, work, spots):
         else:
             up, across = part(work.jacobian, robot.n * row), part(work.jacobian, robot.n * (row + 1))
             spatial.contact_jacobians(robot, work, tip, point, up, across, part(work.jacobian, robot.n * (row + 2)))
+            spatial.respond_to_contact(robot, work, tip, up, part(work.response, robot.n * row))
         for i in range(robot.rows_per_spot):
-            respond(robot, work, tip, row + i)
+            if robot.planar:
+                respond(robot, work, tip, row + i)
             jacobian, here = part(work.jacobian, robot.n * (row + i)), part(work.row, 4 * (row + i))
             inv = diagonal(product(robot, tip, jacobian, part(work.response, robot.n * (row + i))))
             speed = product(robot, tip, work.u, jacobian)
