@@ -22,6 +22,7 @@ from gaits.physics.engine.step import place, step
 from gaits.physics.kernel import NON_FINITE, TRUNCATED, State, begin, choose_action, copy, judge, transpose_weights
 
 IDLE, TAKEN, PLAYING, LOST = 0, 1, 2, 3
+UNCOVERED = 3  # how an episode ends that went where only Bullet knows on
 FINISHED, NOISE_WANTED, ROOM_WANTED = -1, 0, 1
 START_ANGLE = 0.1
 
@@ -109,8 +110,14 @@ def reset_lane(robot, work, lane, body, start, angles):
     n = width(work.q)
     for i in range(lane, work.all.size, n):
         work.all[i] = 0.0
-    for shape in range(robot.shapes):
-        work.count[n * shape + lane] = 0
+    for manifold in range(robot.manifolds):
+        work.count[n * manifold + lane] = 0
+    work.lives[lane], work.uncovered[lane] = robot.first_lives, 0
+    for i in range(robot.first_lives):
+        manifold = robot.first_live[i]
+        work.live[robot.manifolds * lane + i] = manifold
+        if manifold >= robot.shapes:
+            one_lane(work.alive, lane)[manifold - robot.shapes] = 1.0
     for pose in (one_lane(work.pose, lane), one_lane(work.before, lane)):
         for i in range(robot.links + 1):
             pose[12 * i], pose[12 * i + 4], pose[12 * i + 8] = 1.0, 1.0, 1.0
@@ -271,7 +278,8 @@ def play(model, memory, body, states, start, orders, desk, shelf):
                 state = state_of(states, lane)
                 read(robot, work, lane, body, state)
                 reward, end = judge(body, state, desk.action[lane])
-                if end != NON_FINITE:
+                end = UNCOVERED if work.uncovered[lane] else end
+                if end < NON_FINITE:
                     keep_step(orders, desk, lane, state, reward)
                     if orders.trace:
                         read_positions(robot, work, lane, desk.positions[lane, desk.length[lane]])

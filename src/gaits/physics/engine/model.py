@@ -11,9 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaits.physics.engine.constants import POINTS
-from gaits.physics.engine.contact import BALL, BALLS, CAPSULE, POINT
+from gaits.physics.engine.constants import POINTS, TOUCHES
+from gaits.physics.engine.contact import POINT
+from gaits.physics.engine.gjk import BALL, BALLS, CAPSULE, SIMPLEX
 from gaits.physics.engine.lanes import ONE, inline, lanes
+from gaits.physics.engine.pairs import find_meetings, first_live, make_box
+from gaits.physics.engine.self_contact import TOUCH
+from gaits.physics.engine.spots import SPOT
 from gaits.physics.robots import BASE, FIXED, Collider, Link, RobotData, Shape
 
 FLOOR_FRICTION = 0.8
@@ -39,12 +43,21 @@ class Model(NamedTuple):
     shape_kind: np.ndarray
     shape_link: np.ndarray  # pose it moves with: 0 is the base
     shape_bare: np.ndarray
+    box: np.ndarray  # of a shape that may touch another
+    pairs: int
+    pair_first: np.ndarray
+    meeting_a: np.ndarray  # shape
+    meeting_b: np.ndarray
+    manifolds: int  # those of the shapes with the floor, then those of the meetings
+    manifold_group: np.ndarray
+    first_live: np.ndarray
+    first_lives: int
     groups: int
     group_first: np.ndarray
-    group_shape: np.ndarray
-    group_link: np.ndarray
+    group_manifold: np.ndarray
     group_tip: np.ndarray
-    friction: np.ndarray  # by tip
+    group_other: np.ndarray  # the other link's tip; -1 for the floor
+    group_friction: np.ndarray
     rows_per_spot: int
     limits: int
     limit_dof: np.ndarray
@@ -76,18 +89,29 @@ class Memory(NamedTuple):
     root: np.ndarray  # the same of the slides; or the inverse inertia of a floating base
     acceleration: np.ndarray
     y: np.ndarray  # (n,) Y of a row
-    point: np.ndarray  # points of all manifolds, and room to put some of them in order
+    point: np.ndarray  # points of all manifolds with the floor
     lowest: np.ndarray  # point of a shape
-    spot: np.ndarray  # points that act: position, distance
+    alive: np.ndarray  # 1 in lanes where a meeting has a manifold
     present: np.ndarray  # 1 in lanes where a spot is
-    jacobian: np.ndarray  # (rows, n) limits, then spots
-    response: np.ndarray  # (rows, n)
-    row: np.ndarray  # (rows, 4)
     dv: np.ndarray  # (n,) what the impulses change
     cone: np.ndarray  # a friction cone
-    all: np.ndarray  # all numbers above, one after another
-    count: np.ndarray  # (shapes, lanes) points of a manifold
-    spot_tip: np.ndarray
+    near: np.ndarray  # 1 in lanes where the boxes of a meeting overlap; this and the next six are written before they are read
+    box: np.ndarray  # low and high corner of every shape's box
+    touch: np.ndarray  # points of all manifolds between links
+    spot: np.ndarray  # points that act
+    jacobian: np.ndarray  # (rows, n) limits, then spots; a spot between links has B's after A's
+    response: np.ndarray  # (rows, n)
+    row: np.ndarray  # (rows, 4)
+    all: np.ndarray  # all numbers above that an episode starts with, one after another
+    count: np.ndarray  # (manifolds, lanes) points of a manifold
+    live: np.ndarray  # (lanes, manifolds) Bullet's array of manifolds
+    lives: np.ndarray  # (lanes,) how many there are
+    visit: np.ndarray  # pairs to look at
+    touches: np.ndarray  # (1,) points between links, of all lanes
+    simplex: np.ndarray
+    uncovered: np.ndarray  # (lanes,) 1 after something that is left to Bullet
+    spot_group: np.ndarray
+    spot_row: np.ndarray  # its first row
     limit: np.ndarray  # joints with a row
     order: np.ndarray  # room to sort in
 
@@ -102,9 +126,11 @@ def make_model(robot: RobotData, friction: dict[int, float] | None = None) -> Mo
     moves = [[*range(first), *(first + links[i].dof for i in path if links[i].dof >= 0)] for path in paths]
     moves += [[first + links[i].dof] for i in limits]
     steps = [[i // 2 - 1 for i in path if i > 1 and i % 2] if planar else path for path in paths]
-    rub = np.zeros(len(paths))
-    for c in robot.colliders:
-        rub[_tip(robot, c.link)] = FLOOR_FRICTION * (friction or {}).get(c.link, c.friction)
+    pairs = find_meetings(robot, shapes)
+    meetings = [meeting for pair in pairs for meeting in pair]
+    touching = [(c.link, None) for c, _ in shapes] + [(shapes[a][0].link, shapes[b][0].link) for a, b in meetings]
+    groups = sorted(set(touching), key=_solver_order)
+    rub = {None: FLOOR_FRICTION, **{c.link: c.friction for c in robot.colliders}, **(friction or {})}
     return Model(
         planar=int(planar),
         n=first + len(robot.moving),
@@ -122,12 +148,21 @@ def make_model(robot: RobotData, friction: dict[int, float] | None = None) -> Mo
         shape_kind=np.array([KINDS[s.kind] for _, s in shapes]),
         shape_link=np.array([1 + c.link for c, _ in shapes]),
         shape_bare=np.array([int(not c.compound) for c, _ in shapes]),
-        groups=len(robot.colliders),
-        group_first=np.cumsum([0, *(len(c.shapes) for c in robot.colliders)]),
-        group_shape=np.array([i for c in robot.colliders for i, (owner, _) in enumerate(shapes) if owner is c]),
-        group_link=np.array([1 + c.link for c in robot.colliders]),
-        group_tip=np.array([_tip(robot, c.link) for c in robot.colliders]),
-        friction=rub,
+        box=np.array([make_box(*shape) for shape in shapes]).ravel(),
+        pairs=len(pairs),
+        pair_first=np.cumsum([0, *map(len, pairs)]),
+        meeting_a=np.array([a for a, _ in meetings], np.int64),
+        meeting_b=np.array([b for _, b in meetings], np.int64),
+        manifolds=len(touching),
+        manifold_group=np.array([groups.index(links) for links in touching]),
+        first_live=(live := first_live(robot, shapes, meetings)),
+        first_lives=len(live),
+        groups=len(groups),
+        group_first=np.cumsum([0, *map(touching.count, groups)]),
+        group_manifold=np.array([i for group in groups for i, links in enumerate(touching) if links == group]),
+        group_tip=np.array([_tip(robot, a) for a, _ in groups]),
+        group_other=np.array([-1 if b is None else _tip(robot, b) for _, b in groups]),
+        group_friction=np.array([rub[b] * rub[a] for a, b in groups]),
         rows_per_spot=2 if planar else 3,
         limits=len(limits),
         limit_dof=np.array([first + links[i].dof for i in limits]),
@@ -137,6 +172,11 @@ def make_model(robot: RobotData, friction: dict[int, float] | None = None) -> Mo
         moves_first=np.cumsum([0, *map(len, moves)]),
         moves=np.array([m for own in moves for m in own]),
     )
+
+
+def _solver_order(links: tuple[int, int | None]) -> tuple[int, int]:
+    """By the first body, then by the second; the floor comes before all links (ENGINE 5.8)."""
+    return links[0], -2 if links[1] is None else links[1]
 
 
 def _path(robot: RobotData, link: int) -> list[int]:
@@ -182,8 +222,9 @@ def _shape(collider: Collider, shape: Shape) -> list[float]:
 def make_memory(model: Model, width: int) -> Memory:
     """Room for ``width`` episodes side by side."""
     limbs, links, n = model.limbs, model.links, model.n
-    spots = POINTS * model.shapes
-    rows = model.limits + model.rows_per_spot * spots
+    meetings, touches = model.manifolds - model.shapes, TOUCHES if model.pairs else 0
+    spots = POINTS * model.shapes + touches
+    rows = model.limits + model.rows_per_spot * (spots + touches)
     sizes = {
         **dict.fromkeys(("q", "u", "tau", "y", "dv"), n),
         **dict.fromkeys(("pose", "before"), 12 * (1 + links)),
@@ -191,18 +232,23 @@ def make_memory(model: Model, width: int) -> Memory:
         **dict.fromkeys(("jacobian", "response"), n * rows),
         **{"base": 7, "slide": 4, "root": 36, "lowest": 3, "cone": 3},
         **{"joint": 12 * limbs, "world": 4 * (1 + limbs), "frame": 9 * (1 + limbs), "inertia": 27 * (1 + limbs)},
-        **{"hinge": 8 * limbs, "point": POINT * 2 * spots, "spot": 4 * spots, "present": spots, "row": 4 * rows},
+        **{"hinge": 8 * limbs, "point": POINT * POINTS * model.shapes, "spot": SPOT * spots, "present": spots, "row": 4 * rows},
+        **{"alive": meetings, "near": meetings, "box": 6 * model.shapes, "touch": TOUCH * POINTS * meetings},
     }
     names = [name for name in Memory._fields if name in sizes]
     everything = np.zeros(width * sum(sizes.values()))
     numbers = np.split(everything, np.cumsum([width * sizes[name] for name in names])[:-1])
     return Memory(
         **dict(zip(names, numbers, strict=True)),
-        all=everything,
-        count=np.zeros(model.shapes * width, np.int64),
-        spot_tip=np.zeros(spots, np.int64),
+        all=everything[: width * sum(sizes[name] for name in names[: names.index("near")])],
+        **{name: np.zeros(model.manifolds * width, np.int64) for name in ("count", "live")},
+        **{name: np.zeros(width, np.int64) for name in ("lives", "uncovered")},
+        visit=np.zeros(model.pairs, np.int64),
+        touches=np.zeros(1, np.int64),
+        simplex=np.zeros(SIMPLEX),
+        **{name: np.zeros(spots, np.int64) for name in ("spot_group", "spot_row")},
         limit=np.zeros(model.limits, np.int64),
-        order=np.zeros(4 * model.shapes + 8, np.int64),
+        order=np.zeros(3 * model.manifolds + 8, np.int64),
     )
 
 
@@ -213,8 +259,11 @@ def view_model(m):
         *(m.planar, m.n, m.links, lanes(m.slide, ONE), m.limbs, lanes(m.limb, ONE), lanes(m.dof, ONE)),
         *(lanes(m.parent, ONE), lanes(m.path, ONE), lanes(m.depth, ONE), lanes(m.base, ONE)),
         *(m.shapes, lanes(m.shape, ONE), lanes(m.shape_kind, ONE), lanes(m.shape_link, ONE), lanes(m.shape_bare, ONE)),
-        *(m.groups, lanes(m.group_first, ONE), lanes(m.group_shape, ONE), lanes(m.group_link, ONE), lanes(m.group_tip, ONE)),
-        *(lanes(m.friction, ONE), m.rows_per_spot, m.limits, lanes(m.limit_dof, ONE), lanes(m.limit_link, ONE)),
+        *(lanes(m.box, ONE), m.pairs, lanes(m.pair_first, ONE), lanes(m.meeting_a, ONE), lanes(m.meeting_b, ONE)),
+        *(m.manifolds, lanes(m.manifold_group, ONE), lanes(m.first_live, ONE), m.first_lives),
+        *(m.groups, lanes(m.group_first, ONE), lanes(m.group_manifold, ONE), lanes(m.group_tip, ONE)),
+        *(lanes(m.group_other, ONE), lanes(m.group_friction, ONE), m.rows_per_spot, m.limits),
+        *(lanes(m.limit_dof, ONE), lanes(m.limit_link, ONE)),
         *(lanes(m.limit_tip, ONE), lanes(m.limit_range, ONE), lanes(m.moves_first, ONE), lanes(m.moves, ONE)),
     )
 
@@ -226,7 +275,10 @@ def view_memory(m, w):
         *(lanes(m.q, w), lanes(m.u, w), lanes(m.tau, w), lanes(m.base, w), lanes(m.pose, w), lanes(m.before, w)),
         *(lanes(m.slide, w), lanes(m.joint, w), lanes(m.world, w), lanes(m.frame, w), lanes(m.velocity, w)),
         *(lanes(m.coriolis, w), lanes(m.inertia, w), lanes(m.force, w), lanes(m.hinge, w), lanes(m.root, w)),
-        *(lanes(m.acceleration, w), lanes(m.y, w), lanes(m.point, w), lanes(m.lowest, w), lanes(m.spot, w)),
-        *(lanes(m.present, w), lanes(m.jacobian, w), lanes(m.response, w), lanes(m.row, w), lanes(m.dv, w)),
-        *(lanes(m.cone, w), m.all, lanes(m.count, ONE), lanes(m.spot_tip, ONE), lanes(m.limit, ONE), lanes(m.order, ONE)),
+        *(lanes(m.acceleration, w), lanes(m.y, w), lanes(m.point, w), lanes(m.lowest, w), lanes(m.alive, w)),
+        *(lanes(m.present, w), lanes(m.dv, w), lanes(m.cone, w), lanes(m.near, w), lanes(m.box, w), lanes(m.touch, w)),
+        *(lanes(m.spot, w), lanes(m.jacobian, w), lanes(m.response, w), lanes(m.row, w)),
+        *(m.all, lanes(m.count, ONE), lanes(m.live, ONE), lanes(m.lives, ONE), lanes(m.visit, ONE), lanes(m.touches, ONE)),
+        *(lanes(m.simplex, ONE), lanes(m.uncovered, ONE), lanes(m.spot_group, ONE), lanes(m.spot_row, ONE)),
+        *(lanes(m.limit, ONE), lanes(m.order, ONE)),
     )

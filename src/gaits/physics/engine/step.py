@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from gaits.physics.engine import planar, spatial
-from gaits.physics.engine.algebra import get3
+from gaits.physics.engine.algebra import get3, scale
 from gaits.physics.engine.constants import SUBSTEPS
-from gaits.physics.engine.contact import collide_floor, find_spots
+from gaits.physics.engine.contact import collide_floor
 from gaits.physics.engine.lanes import any_lane, like, merged, part, select
-from gaits.physics.engine.solver import diagonal, friction_row, iterate, limit_row, normal_row, product
+from gaits.physics.engine.self_contact import collide_self
+from gaits.physics.engine.solver import NOBODY, add_product, diagonal, friction_row, iterate, limit_row, normal_row, product
+from gaits.physics.engine.spots import SPOT, find_spots
 
 
 @merged
@@ -52,31 +54,42 @@ def limit_rows(robot, work):
 
 @merged
 def spot_rows(robot, work, spots):
-    """Rows of all contacts: up, then across and along x (ENGINE 6.1 to 6.3)."""
-    for spot in range(spots):
-        row, tip = robot.limits + robot.rows_per_spot * spot, work.spot_tip[spot]
-        point, distance, present = get3(work.spot, 4 * spot), work.spot[4 * spot + 3], work.present[spot]
+    """Rows of all contacts: along the normal, then both directions across (ENGINE 6.1 to 6.3)."""
+    for i in range(spots):
+        row, group, spot = work.spot_row[i], work.spot_group[i], SPOT * i
+        tip, other = robot.group_tip[group], robot.group_other[group]
+        rows = robot.rows_per_spot
+        sides = rows if other == NOBODY else 2 * rows
         if robot.planar:
             normal, friction = part(work.jacobian, robot.n * row), part(work.jacobian, robot.n * (row + 1))
-            planar.contact_jacobians(robot, work, tip, point[0], point[2], normal, friction)
+            planar.contact_jacobians(robot, work, tip, work.spot[spot], work.spot[spot + 2], normal, friction)
         else:
-            spatial.contact_jacobian(robot, work, tip, point, (0.0, 0.0, 1.0), part(work.jacobian, robot.n * row))
-            spatial.contact_jacobian(robot, work, tip, point, (0.0, -1.0, 0.0), part(work.jacobian, robot.n * (row + 1)))
-            spatial.contact_jacobian(robot, work, tip, point, (1.0, 0.0, 0.0), part(work.jacobian, robot.n * (row + 2)))
-        for i in range(robot.rows_per_spot):
-            respond(robot, work, tip, row + i)
-            jacobian, here = part(work.jacobian, robot.n * (row + i)), part(work.row, 4 * (row + i))
-            inv = diagonal(product(robot, tip, jacobian, part(work.response, robot.n * (row + i))))
+            for k in range(sides):
+                point = get3(work.spot, spot if k < rows else spot + 3)
+                direction = scale(get3(work.spot, spot + 7 + 3 * (k % rows)), 1.0 if k < rows else -1.0)
+                jacobian = part(work.jacobian, robot.n * (row + k))
+                spatial.contact_jacobian(robot, work, tip if k < rows else other, point, direction, jacobian)
+        for k in range(sides):
+            respond(robot, work, tip if k < rows else other, row + k)
+        for k in range(rows):
+            jacobian, here = part(work.jacobian, robot.n * (row + k)), part(work.row, 4 * (row + k))
+            total = product(robot, tip, jacobian, part(work.response, robot.n * (row + k)))
             speed = product(robot, tip, work.u, jacobian)
-            if i == 0:
-                normal_row(here, inv, speed, distance, present)
+            if other != NOBODY:
+                jacobian, response = part(jacobian, robot.n * rows), part(work.response, robot.n * (row + rows + k))
+                total = total + product(robot, other, jacobian, response)
+                speed = add_product(robot, other, work.u, jacobian, speed)
+            if k == 0:
+                normal_row(here, diagonal(total), speed, work.spot[spot + 6], work.present[i])
             else:
-                friction_row(here, inv, speed, present)
+                friction_row(here, diagonal(total), speed, work.present[i])
 
 
 @merged
 def substep(robot, work, pose, after):
     """ENGINE 1.4: from where links are (``pose``) to where they are next (``after``)."""
+    if robot.pairs > 0:
+        collide_self(robot, work, pose)
     collide_floor(robot, work, pose)
     if robot.planar:
         planar.accelerate(robot, work)
