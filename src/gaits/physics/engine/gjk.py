@@ -1,7 +1,7 @@
-"""How far two shapes are apart, and where: the algorithm of Gilbert, Johnson and Keerthi, as Bullet has it (ENGINE 5.11, 5.12).
+"""How far apart two shapes are, and where: the algorithm of Gilbert, Johnson and Keerthi, as in Bullet (ENGINE 5.11, 5.12).
 
-It looks at the difference of both shapes' cores, points of one minus points of the other: its point next to the origin tells the
-distance. That point is sought in a *simplex* of up to four corners, each of them an extreme point of the difference.
+It looks at the difference of both shapes' cores, points of one minus points of the other: how close that comes to the origin
+is their distance. It is sought in a *simplex* of up to four corners, each of them an extreme point of the difference.
 
 A shape's core is the shape without its margin. One lane: everything here branches.
 """

@@ -15,7 +15,7 @@ from gaits.physics.engine.constants import POINTS, TOUCHES
 from gaits.physics.engine.contact import POINT
 from gaits.physics.engine.gjk import BALL, BALLS, CAPSULE, SIMPLEX
 from gaits.physics.engine.lanes import ONE, inline, lanes
-from gaits.physics.engine.pairs import find_meetings, first_live, make_box
+from gaits.physics.engine.pairs import find_meetings, first_live, make_box, visiting_order
 from gaits.physics.engine.self_contact import TOUCH
 from gaits.physics.engine.spots import SPOT
 from gaits.physics.robots import BASE, FIXED, Collider, Link, RobotData, Shape
@@ -95,14 +95,14 @@ class Memory(NamedTuple):
     present: np.ndarray  # 1 in lanes where a spot is
     dv: np.ndarray  # (n,) what the impulses change
     cone: np.ndarray  # a friction cone
-    near: np.ndarray  # 1 in lanes where the boxes of a meeting overlap; this and the next six are written before they are read
+    near: np.ndarray  # 1 in lanes where the boxes of a meeting overlap; from here on, nothing is kept for later
     box: np.ndarray  # low and high corner of every shape's box
-    touch: np.ndarray  # points of all manifolds between links
     spot: np.ndarray  # points that act
     jacobian: np.ndarray  # (rows, n) limits, then spots; a spot between links has B's after A's
     response: np.ndarray  # (rows, n)
     row: np.ndarray  # (rows, 4)
-    all: np.ndarray  # all numbers above that an episode starts with, one after another
+    all: np.ndarray  # all numbers above before ``near``, one after another
+    touch: np.ndarray  # points of all manifolds between links
     count: np.ndarray  # (manifolds, lanes) points of a manifold
     live: np.ndarray  # (lanes, manifolds) Bullet's array of manifolds
     lives: np.ndarray  # (lanes,) how many there are
@@ -119,7 +119,7 @@ class Memory(NamedTuple):
 def make_model(robot: RobotData, friction: dict[int, float] | None = None) -> Model:
     """``friction`` replaces that of some links."""
     planar = robot.base.fixed
-    shapes = [(c, s) for c in reversed(robot.colliders) for s in reversed(c.shapes)]  # as manifolds are created (5.2, 5.8)
+    shapes = [(c, s) for c in reversed(robot.colliders) for s in visiting_order(c)]  # as manifolds are created (5.2, 5.8)
     links, limits = robot.links, robot.limit_order
     paths = [_path(robot, link) for link in (range(3, len(links), 2) if planar else range(-1, len(links)))]
     first = 0 if planar else 6
@@ -232,8 +232,8 @@ def make_memory(model: Model, width: int) -> Memory:
         **dict.fromkeys(("jacobian", "response"), n * rows),
         **{"base": 7, "slide": 4, "root": 36, "lowest": 3, "cone": 3},
         **{"joint": 12 * limbs, "world": 4 * (1 + limbs), "frame": 9 * (1 + limbs), "inertia": 27 * (1 + limbs)},
-        **{"hinge": 8 * limbs, "point": POINT * POINTS * model.shapes, "spot": SPOT * spots, "present": spots, "row": 4 * rows},
-        **{"alive": meetings, "near": meetings, "box": 6 * model.shapes, "touch": TOUCH * POINTS * meetings},
+        **{"hinge": 8 * limbs, "spot": SPOT * spots, "present": spots, "row": 4 * rows, "box": 6 * model.shapes},
+        **{"point": POINT * POINTS * model.shapes, "alive": meetings, "near": meetings},
     }
     names = [name for name in Memory._fields if name in sizes]
     everything = np.zeros(width * sum(sizes.values()))
@@ -241,6 +241,7 @@ def make_memory(model: Model, width: int) -> Memory:
     return Memory(
         **dict(zip(names, numbers, strict=True)),
         all=everything[: width * sum(sizes[name] for name in names[: names.index("near")])],
+        touch=np.zeros(width * TOUCH * POINTS * meetings),
         **{name: np.zeros(model.manifolds * width, np.int64) for name in ("count", "live")},
         **{name: np.zeros(width, np.int64) for name in ("lives", "uncovered")},
         visit=np.zeros(model.pairs, np.int64),
@@ -276,9 +277,9 @@ def view_memory(m, w):
         *(lanes(m.slide, w), lanes(m.joint, w), lanes(m.world, w), lanes(m.frame, w), lanes(m.velocity, w)),
         *(lanes(m.coriolis, w), lanes(m.inertia, w), lanes(m.force, w), lanes(m.hinge, w), lanes(m.root, w)),
         *(lanes(m.acceleration, w), lanes(m.y, w), lanes(m.point, w), lanes(m.lowest, w), lanes(m.alive, w)),
-        *(lanes(m.present, w), lanes(m.dv, w), lanes(m.cone, w), lanes(m.near, w), lanes(m.box, w), lanes(m.touch, w)),
-        *(lanes(m.spot, w), lanes(m.jacobian, w), lanes(m.response, w), lanes(m.row, w)),
-        *(m.all, lanes(m.count, ONE), lanes(m.live, ONE), lanes(m.lives, ONE), lanes(m.visit, ONE), lanes(m.touches, ONE)),
+        *(lanes(m.present, w), lanes(m.dv, w), lanes(m.cone, w), lanes(m.near, w), lanes(m.box, w), lanes(m.spot, w)),
+        *(lanes(m.jacobian, w), lanes(m.response, w), lanes(m.row, w), m.all, lanes(m.touch, w)),
+        *(lanes(m.count, ONE), lanes(m.live, ONE), lanes(m.lives, ONE), lanes(m.visit, ONE), lanes(m.touches, ONE)),
         *(lanes(m.simplex, ONE), lanes(m.uncovered, ONE), lanes(m.spot_group, ONE), lanes(m.spot_row, ONE)),
         *(lanes(m.limit, ONE), lanes(m.order, ONE)),
     )

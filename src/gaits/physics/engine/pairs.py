@@ -12,11 +12,27 @@ BOX = 19  # constants of a shape: centre and half extents of its box 6, low and 
 # extents of the box that another link makes of those 6, how far it reaches from its axis
 
 
+def visiting_order(collider: Collider) -> tuple[Shape, ...]:
+    """The shapes of a link as Bullet visits them. It has them in a tree, whose newer side comes first (ENGINE 5.8).
+
+    The first two are a side each; a third one joins the nearer.
+    """
+    if len(collider.shapes) < 3:
+        return collider.shapes[::-1]
+    first, second, third = collider.shapes
+    joins_first = abs(_middle(third) - _middle(first)).sum() < abs(_middle(third) - _middle(second)).sum()
+    return (second, third, first) if joins_first else (third, second, first)
+
+
+def _middle(shape: Shape) -> np.ndarray:
+    return np.mean(shape.centres, axis=0) + shape.position
+
+
 def find_meetings(robot: RobotData, shapes: list[tuple[Collider, Shape]]) -> list[list[tuple[int, int]]]:
-    """Of every pair of links that may touch, the shapes of both, in visiting order (ENGINE 5.2, 5.9): numbers in ``shapes``."""
+    """The shapes of every two links that may touch, by their number, in visiting order (ENGINE 5.2, 5.9)."""
     of_link: dict[int, list[int]] = {}
     for number, (collider, _) in enumerate(shapes):
-        of_link.setdefault(collider.link, []).append(number)  # last to first, as they are listed
+        of_link.setdefault(collider.link, []).append(number)
     return [[(a, b) for b in of_link[second] for a in of_link[first]] for first, second in robot.self_pairs]
 
 
@@ -36,7 +52,7 @@ def make_box(collider: Collider, shape: Shape) -> np.ndarray:
 
 
 def first_live(robot: RobotData, shapes: list[tuple[Collider, Shape]], meetings: list[tuple[int, int]]) -> np.ndarray:
-    """The manifolds that an episode starts with: what overlaps while the robot hangs straight in the air, then the floor's."""
+    """The manifolds that an episode starts with: of what overlaps while the robot is straight, then the floor's (8.1)."""
     poses = _straight(robot)
     boxes = [make_box(*shape) for shape in shapes]
     near = [

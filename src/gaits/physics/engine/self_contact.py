@@ -1,11 +1,11 @@
-"""Contact of a robot with itself: which of its shapes touch, and the manifolds that come and go with that (ENGINE 5.8 to 5.10).
+"""Contact of a robot with itself: which shapes touch, and the manifolds that come and go with that (ENGINE 5.8 to 5.10).
 
-Two links that may touch are a *pair*; a shape of one and a shape of the other are a *meeting*, and have a manifold of their own
-for as long as their boxes overlap. Boxes are compared in all lanes, as most meetings are far from taking place; whatever is left
-of it runs on one lane.
+Two links that may touch are a *pair*; a shape of one and a shape of the other are a *meeting*, and have a manifold of their
+own for as long as their boxes overlap. Boxes are compared in all lanes, since most are far from each other. What is left then
+runs on one lane.
 
-Bullet keeps its manifolds in one array, where a new one comes last, and the last one fills a gap. Nothing but that array decides
-which of two manifolds of the same links goes first in the solver, so it is kept here too: work.live, for each lane.
+Bullet keeps its manifolds in one array, where a new one comes last, and the last one fills a gap. Of two manifolds between
+the same links, this array decides which goes first in the solver. So it is kept here too: work.live, for each lane.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gaits.physics.engine.gjk import BALL, MARGIN, NEAR, UNKNOWN, closest_points
 from gaits.physics.engine.lanes import any_lane, compiled, inline, like, one_lane, part, select, sqrt, width
 from gaits.physics.engine.pairs import BOX
 
-TOUCH = 16  # numbers of a point: on A's link 3, on B's link 3, distance, in the world on A 3 and on B 3, normal from B to A 3
+TOUCH = 16  # numbers of a point: on A's link 3, on B's link 3, distance, in the world A's 3 and B's 3, normal from B to A 3
 DISTANCE, IN_WORLD, NORMAL = 6, 7, 13
 
 
@@ -184,10 +184,10 @@ def _overlap_for_a(box_a, box_b, pose_a, pose_b):
     turn = mm(back, get9(pose_b, 0))
     at = add(mv(back, get3(pose_b, 9)), mv(back, neg(get3(pose_a, 9))))
     centre, half = add(mv(turn, get3(box_b, 12)), at), _extent(turn, get3(box_b, 15))
+    apart = False
     for i in range(3):
-        if box_a[6 + i] > centre[i] + half[i] or box_a[9 + i] < centre[i] - half[i]:
-            return False
-    return True
+        apart = apart or box_a[6 + i] > centre[i] + half[i] or box_a[9 + i] < centre[i] - half[i]
+    return not apart
 
 
 @compiled

@@ -1,7 +1,7 @@
 """Where rows can act: the points of all manifolds, in the solver's order (ENGINE 5.8, 6.1).
 
 A *spot* is the k-th point that two links have, or that a link has with the floor. All lanes have the same spots; in a lane
-without such a point the spot is absent. Manifolds of the same links are a *group*, and groups are numbered in the solver's order.
+without such a point the spot is absent. Manifolds of the same links are a *group*; groups are in the solver's order.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _point_up(spot):
 
 @compiled
 def _list_group(robot, work, group, spot, most):
-    """Fill the spots of a group, one manifold after another, in the order that Bullet's sort leaves them; zeros where it ends."""
+    """Fill the spots of a group, one manifold after another, in the order that Bullet's sort leaves them; then zeros."""
     for lane in range(width(work.point)):
         spots = part(one_lane(work.spot, lane), SPOT * spot)
         for i in range(SPOT * most):
