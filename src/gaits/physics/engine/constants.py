@@ -17,3 +17,4 @@ LIMIT_DEPTH = -float(np.float32(0.04))
 LIMIT_IMPULSE = 100.0
 CONTACT_IMPULSE = float(np.float32(1e10))
 POINTS = 4  # a manifold has at most
+TOUCHES = 64  # room for as many spots between links

@@ -1,10 +1,7 @@
 """Contact with the floor: the lowest point of every shape, and the points that a manifold remembers (ENGINE 5.3 to 5.8).
 
-The floor is the plane z = 0 with its normal up, so of Bullet's arithmetic only what is not an exact zero is left. The search for
-the lowest point runs in all lanes; adding a point and forgetting one branch, and run on one lane.
-
-A *spot* is where rows can act: the k-th point of a link's manifolds. All lanes have the same spots, in the solver's order; in a
-lane without such a point the spot is absent.
+The floor is the plane z = 0 with its normal up, so of Bullet's arithmetic only what is not an exact zero is left. The
+search for the lowest point runs in all lanes; adding a point and forgetting one branch, and run on one lane.
 """
 
 from __future__ import annotations
@@ -12,10 +9,10 @@ from __future__ import annotations
 from gaits.physics.compiling import compiled, inline
 from gaits.physics.engine.algebra import add, cross, dot, get3, get9, mtv, mv, neg, put3, row, scale, sub, unit, vm
 from gaits.physics.engine.constants import POINTS
+from gaits.physics.engine.gjk import BALLS, CAPSULE
 from gaits.physics.lanes import any_lane, like, one_lane, part, select, width
 
 SHAPE = 24  # constants of a shape: child rotation 9, place 3, reach, threshold, margin, half height, 2 x (centre 3, radius)
-BALLS, CAPSULE, BALL = 0, 1, 2  # two spheres and what is between them; a capsule along its z axis; a sphere
 POINT = 9  # numbers of a point: on the link 3, on the floor x and y, distance, in the world 3
 
 
@@ -150,99 +147,3 @@ def _others(slot):
     if slot == 2:
         return 0, 3, 1
     return 0, 2, 1
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Spots
-# ---------------------------------------------------------------------------------------------------------------------
-
-
-@compiled
-def find_spots(robot, work):
-    """List the points of all lanes in the solver's order. Returns how many spots there are."""
-    n = width(work.point)
-    spots = 0
-    for group in range(robot.groups):
-        first, last = robot.group_first[group], robot.group_first[group + 1]
-        most = 0
-        for lane in range(n):
-            total = 0
-            for shape in range(first, last):
-                total += work.points[n * robot.group_shape[shape] + lane]
-            most = max(most, total)
-        if most == 0:
-            continue
-        if last - first > 1:
-            _merge(robot, work, group)
-        for k in range(most):
-            work.spot_tip[spots] = robot.group_tip[group]
-            at = robot.group_shape[first] * POINTS + k if last - first == 1 else robot.shapes * POINTS + k
-            put3(work.spot, 4 * spots, get3(work.point, POINT * at + 6))
-            work.spot[4 * spots + 3] = work.point[POINT * at + 5]
-            for lane in range(n):
-                total = 0
-                for shape in range(first, last):
-                    total += work.points[n * robot.group_shape[shape] + lane]
-                one_lane(work.present, lane)[spots] = 1.0 if k < total else 0.0
-            spots += 1
-    return spots
-
-
-@compiled
-def _merge(robot, work, group):
-    """The points of a link with several shapes, one manifold after another, in the order that Bullet's sort leaves them."""
-    n = width(work.point)
-    first, last = robot.group_first[group], robot.group_first[group + 1]
-    for lane in range(n):
-        points = one_lane(work.point, lane)
-        sort_manifolds(robot, work, lane)
-        to = robot.shapes * POINTS
-        for i in range(robot.shapes):
-            shape = work.order[i]
-            if shape < 0:
-                break
-            if robot.shape_link[shape] == robot.group_link[group]:
-                for k in range(work.points[n * shape + lane]):
-                    for j in range(POINT):
-                        points[POINT * to + j] = points[POINT * (shape * POINTS + k) + j]
-                    to += 1
-
-
-@compiled
-def sort_manifolds(robot, work, lane):
-    """work.order = shapes with points, sorted by link as Bullet's quicksort does it: not stable (ENGINE 5.8)."""
-    n = width(work.point)
-    order = work.order
-    length = 0
-    for shape in range(robot.shapes):  # shapes are numbered in the order of their manifolds
-        if work.points[n * shape + lane] > 0:
-            order[length] = shape
-            length += 1
-    if length < robot.shapes:
-        order[length] = -1
-    quicksort(order, robot.shape_link, length, part(order, robot.shapes))
-
-
-@compiled
-def quicksort(order, key, length, stack):
-    """Hoare's, with the middle as pivot: the left part first, then the right."""
-    depth = 0
-    stack[0], stack[1] = 0, length - 1
-    while depth >= 0:
-        low, high = stack[2 * depth], stack[2 * depth + 1]
-        depth -= 1
-        if low >= high:
-            continue
-        i, j, pivot = low, high, key[order[(low + high) // 2]]
-        while i <= j:
-            while key[order[i]] < pivot:
-                i += 1
-            while pivot < key[order[j]]:
-                j -= 1
-            if i <= j:
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        depth += 2
-        stack[2 * depth - 2], stack[2 * depth - 1] = i, high
-        stack[2 * depth], stack[2 * depth + 1] = low, j

@@ -24,6 +24,7 @@ from gaits.physics.policy import choose_action, lay_out, view_network
 from gaits.physics.walking import begin, judge, state_of, view_body, view_states
 
 IDLE, TAKEN, PLAYING, LOST = 0, 1, 2, 3
+UNCOVERED = 3  # how an episode ends that went where only Bullet knows on
 FINISHED, NOISE_WANTED, ROOM_WANTED, STEPPED = -1, 0, 1, 2
 START_ANGLE = 0.1
 
@@ -146,8 +147,14 @@ def reset_lane(robot, work, lane, body, start, angles):
     everything = lanes(work.all, ONE)
     for i in range(lane, work.all.size, n):
         everything[i] = 0.0
-    for shape in range(robot.shapes):
-        work.points[n * shape + lane] = 0
+    for manifold in range(robot.manifolds):
+        work.points[n * manifold + lane] = 0
+    work.lives[lane], work.uncovered[lane] = robot.first_lives, 0
+    for i in range(robot.first_lives):
+        manifold = robot.first_live[i]
+        work.live[robot.manifolds * lane + i] = manifold
+        if manifold >= robot.shapes:
+            one_lane(work.alive, lane)[manifold - robot.shapes] = 1.0
     pose, before = one_lane(work.pose, lane), one_lane(work.before, lane)
     for i in range(0, 12 * (robot.links + 1), 12):
         pose[i], pose[i + 4], pose[i + 8] = 1.0, 1.0, 1.0
@@ -331,10 +338,11 @@ def play(model, memory, body, states, start, network, orders, desk, shelf):
                 state = state_of(body, states, lane)
                 read(robot, work, lane, body, state)
                 reward, end = judge(body, state, part(desk.action, lane * body.n_joints))
+                end = UNCOVERED if work.uncovered[lane] else end
                 if orders.by_hand:
                     desk.objective[lane], desk.episode[lane] = reward, end
                     continue
-                if end != NON_FINITE:
+                if end < NON_FINITE:
                     keep_step(robot, work, orders, desk, lane, body, network, state, reward)
             if end != TRUNCATED or desk.length[lane] >= orders.max_steps:
                 finish(orders, desk, lane, shelf, body, network, end)

@@ -1,7 +1,8 @@
 """Robots and the engine's memory as flat arrays, and the named views that compiled code has of them.
 
-``Model`` is constant and shared by all threads; ``Memory`` belongs to one thread and has ``width`` numbers wherever one episode
-needs one, side by side. In compiled code they become ``Robot`` and ``Work``, whose fields are the same.
+``Model`` is constant and shared by all threads; ``Memory`` belongs to one thread and has as many numbers side by side,
+wherever one episode needs one, as episodes are played. In compiled code, where they are called robot and work, their fields
+are views.
 """
 
 from __future__ import annotations
@@ -12,8 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gaits.physics.compiling import inline
-from gaits.physics.engine.constants import POINTS
-from gaits.physics.engine.contact import BALL, BALLS, CAPSULE, POINT
+from gaits.physics.engine.constants import POINTS, TOUCHES
+from gaits.physics.engine.contact import POINT
+from gaits.physics.engine.gjk import BALL, BALLS, CAPSULE, SIMPLEX
+from gaits.physics.engine.pairs import find_meetings, first_live, make_box, visiting_order
+from gaits.physics.engine.self_contact import TOUCH
+from gaits.physics.engine.spots import SPOT
 from gaits.physics.lanes import ONE, lanes
 from gaits.physics.robots import BASE, FIXED, Collider, Link, RobotData, Shape
 
@@ -43,12 +48,21 @@ class Model(NamedTuple):
     shape_kind: np.ndarray
     shape_link: np.ndarray  # pose it moves with: 0 is the base
     shape_bare: np.ndarray
+    box: np.ndarray  # of a shape that may touch another
+    pairs: int
+    pair_first: np.ndarray
+    meeting_a: np.ndarray  # shape
+    meeting_b: np.ndarray
+    manifolds: int  # those of the shapes with the floor, then those of the meetings
+    manifold_group: np.ndarray
+    first_live: np.ndarray
+    first_lives: int
     groups: int
     group_first: np.ndarray
-    group_shape: np.ndarray
-    group_link: np.ndarray
+    group_manifold: np.ndarray
     group_tip: np.ndarray
-    friction: np.ndarray  # by tip
+    group_other: np.ndarray  # the other link's tip; -1 for the floor
+    group_friction: np.ndarray
     rows_per_spot: int
     limits: int
     limit_dof: np.ndarray
@@ -80,18 +94,29 @@ class Memory(NamedTuple):
     root: np.ndarray  # the same of the slides; or the inverse inertia of a floating base
     acceleration: np.ndarray
     y: np.ndarray  # (3, n) Y of up to three rows
-    point: np.ndarray  # points of all manifolds, and room to put some of them in order
+    point: np.ndarray  # points of all manifolds with the floor
     lowest: np.ndarray  # point of a shape
-    spot: np.ndarray  # points that act: position, distance
+    alive: np.ndarray  # 1 in lanes where a meeting has a manifold
     present: np.ndarray  # 1 in lanes where a spot is
-    jacobian: np.ndarray  # (rows, n) limits, then spots
-    response: np.ndarray  # (rows, n)
-    row: np.ndarray  # (rows, 4)
     dv: np.ndarray  # (n,) what the impulses change
     cone: np.ndarray  # a friction cone
-    all: np.ndarray  # all numbers above, one after another
-    points: np.ndarray  # (shapes, lanes) how many a manifold has
-    spot_tip: np.ndarray
+    near: np.ndarray  # 1 in lanes where the boxes of a meeting overlap; from here on, nothing is kept for later
+    box: np.ndarray  # low and high corner of every shape's box
+    spot: np.ndarray  # points that act
+    jacobian: np.ndarray  # (rows, n) limits, then spots; a spot between links has B's after A's
+    response: np.ndarray  # (rows, n)
+    row: np.ndarray  # (rows, 4)
+    all: np.ndarray  # all numbers above before ``near``, one after another
+    touch: np.ndarray  # points of all manifolds between links
+    points: np.ndarray  # (manifolds, lanes) how many a manifold has
+    live: np.ndarray  # (lanes, manifolds) Bullet's array of manifolds
+    lives: np.ndarray  # (lanes,) how many there are
+    visit: np.ndarray  # pairs to look at
+    touches: np.ndarray  # (1,) points between links, of all lanes
+    simplex: np.ndarray
+    uncovered: np.ndarray  # (lanes,) 1 after something that is left to Bullet
+    spot_group: np.ndarray
+    spot_row: np.ndarray  # its first row
     limit: np.ndarray  # joints with a row
     order: np.ndarray  # room to sort in
 
@@ -99,7 +124,7 @@ class Memory(NamedTuple):
 def make_model(robot: RobotData, friction: dict[int, float] | None = None) -> Model:
     """``friction`` replaces that of some links."""
     planar = robot.base.fixed
-    shapes = [(c, s) for c in reversed(robot.colliders) for s in reversed(c.shapes)]  # as manifolds are created (5.2, 5.8)
+    shapes = [(c, s) for c in reversed(robot.colliders) for s in visiting_order(c)]  # as manifolds are created (5.2, 5.8)
     links, limits = robot.links, robot.limit_order
     paths = [_path(robot, link) for link in (range(3, len(links), 2) if planar else range(-1, len(links)))]
     first = 0 if planar else 6
@@ -107,9 +132,12 @@ def make_model(robot: RobotData, friction: dict[int, float] | None = None) -> Mo
     moves += [[first + links[i].dof] for i in limits]
     steps = [[i // 2 - 1 for i in path if i > 1 and i % 2] if planar else path for path in paths]
     climb = [i for i in range(len(links)) if any(i in _path(robot, j) for j in robot.moving)]
-    rub = np.zeros(len(paths))
-    for c in robot.colliders:
-        rub[_tip(robot, c.link)] = FLOOR_FRICTION * (friction or {}).get(c.link, c.friction)
+    pairs = find_meetings(robot, shapes)
+    meetings = [meeting for pair in pairs for meeting in pair]
+    touching = [(c.link, None) for c, _ in shapes] + [(shapes[a][0].link, shapes[b][0].link) for a, b in meetings]
+    groups = sorted(set(touching), key=_solver_order)
+    rub: dict[int | None, float] = {None: FLOOR_FRICTION}
+    rub.update({c.link: (friction or {}).get(c.link, c.friction) for c in robot.colliders})
     return Model(
         planar=int(planar),
         n=first + len(robot.moving),
@@ -132,12 +160,21 @@ def make_model(robot: RobotData, friction: dict[int, float] | None = None) -> Mo
         shape_kind=np.array([KINDS[s.kind] for _, s in shapes]),
         shape_link=np.array([1 + c.link for c, _ in shapes]),
         shape_bare=np.array([int(not c.compound) for c, _ in shapes]),
-        groups=len(robot.colliders),
-        group_first=np.cumsum([0, *(len(c.shapes) for c in robot.colliders)]),
-        group_shape=np.array([i for c in robot.colliders for i, (owner, _) in enumerate(shapes) if owner is c]),
-        group_link=np.array([1 + c.link for c in robot.colliders]),
-        group_tip=np.array([_tip(robot, c.link) for c in robot.colliders]),
-        friction=rub,
+        box=np.array([make_box(*shape) for shape in shapes]).ravel(),
+        pairs=len(pairs),
+        pair_first=np.cumsum([0, *map(len, pairs)]),
+        meeting_a=np.array([a for a, _ in meetings], np.int64),
+        meeting_b=np.array([b for _, b in meetings], np.int64),
+        manifolds=len(touching),
+        manifold_group=np.array([groups.index(links) for links in touching]),
+        first_live=(live := first_live(robot, shapes, meetings)),
+        first_lives=len(live),
+        groups=len(groups),
+        group_first=np.cumsum([0, *map(touching.count, groups)]),
+        group_manifold=np.array([i for group in groups for i, links in enumerate(touching) if links == group]),
+        group_tip=np.array([_tip(robot, a) for a, _ in groups]),
+        group_other=np.array([-1 if b is None else _tip(robot, b) for _, b in groups]),
+        group_friction=np.array([rub[b] * rub[a] for a, b in groups]),
         rows_per_spot=2 if planar else 3,
         limits=len(limits),
         limit_dof=np.array([first + links[i].dof for i in limits]),
@@ -147,6 +184,11 @@ def make_model(robot: RobotData, friction: dict[int, float] | None = None) -> Mo
         moves_first=np.cumsum([0, *map(len, moves)]),
         moves=np.array([m for own in moves for m in own]),
     )
+
+
+def _solver_order(links: tuple[int, int | None]) -> tuple[int, int]:
+    """By the first body, then by the second; the floor comes before all links (ENGINE 5.8)."""
+    return links[0], -2 if links[1] is None else links[1]
 
 
 def _path(robot: RobotData, link: int) -> list[int]:
@@ -170,14 +212,15 @@ def _plane(vector: tuple[float, ...]) -> tuple[float, float]:
 
 
 def _limb(hinge: Link, body: Link) -> list[float]:
-    assert not any(hinge.d) and not any(hinge.axis_bottom) and abs(hinge.axis_top[1]) == 1.0 and hinge.mass == 0.0
+    assert not any((*hinge.d, *hinge.axis_bottom, hinge.mass))
+    assert abs(hinge.axis_top[1]) == 1.0
     return [*_plane(hinge.e), hinge.axis_top[1], *_plane(_arm(body)), body.mass, body.inertia[1]]
 
 
 def _link(link: Link) -> list[float]:
     if link.kind == FIXED:
         return [*_arm(link), link.mass, *link.inertia, *[0.0] * 4]
-    assert not any(link.d) and not any(link.axis_bottom) and link.mass == 0.0
+    assert not any((*link.d, *link.axis_bottom, link.mass))
     return [*link.e, math.sqrt(sum(a * a for a in link.axis_top)), *link.axis_top, *link.rotation]
 
 
@@ -192,8 +235,9 @@ def _shape(collider: Collider, shape: Shape) -> list[float]:
 def make_memory(model: Model, width: int) -> Memory:
     """Room for ``width`` episodes side by side."""
     limbs, links, n = model.limbs, model.links, model.n
-    spots = POINTS * model.shapes
-    rows = model.limits + model.rows_per_spot * spots
+    meetings, touches = model.manifolds - model.shapes, TOUCHES if model.pairs else 0
+    spots = POINTS * model.shapes + touches
+    rows = model.limits + model.rows_per_spot * (spots + touches)
     sizes = {
         **dict.fromkeys(("q", "u", "tau", "dv"), n),
         **dict.fromkeys(("pose", "before"), 12 * (1 + links)),
@@ -202,18 +246,24 @@ def make_memory(model: Model, width: int) -> Memory:
         **{"y": 3 * n, "acceleration": 18 * (1 + limbs)},
         **{"base": 7, "slide": 4, "root": 36, "lowest": 3, "cone": 3},
         **{"joint": 12 * limbs, "world": 4 * (1 + limbs), "frame": 9 * (1 + limbs), "inertia": 27 * (1 + limbs)},
-        **{"hinge": 8 * limbs, "point": POINT * 2 * spots, "spot": 4 * spots, "present": spots, "row": 4 * rows},
+        **{"hinge": 8 * limbs, "spot": SPOT * spots, "present": spots, "row": 4 * rows, "box": 6 * model.shapes},
+        **{"point": POINT * POINTS * model.shapes, "alive": meetings, "near": meetings},
     }
     names = [name for name in Memory._fields if name in sizes]
     everything = np.zeros(width * sum(sizes.values()))
     numbers = np.split(everything, np.cumsum([width * sizes[name] for name in names])[:-1])
     return Memory(
         **dict(zip(names, numbers, strict=True)),
-        all=everything,
-        points=np.zeros(model.shapes * width, np.int64),
-        spot_tip=np.zeros(spots, np.int64),
+        all=everything[: width * sum(sizes[name] for name in names[: names.index("near")])],
+        touch=np.zeros(width * TOUCH * POINTS * meetings),
+        **{name: np.zeros(model.manifolds * width, np.int64) for name in ("points", "live")},
+        **{name: np.zeros(width, np.int64) for name in ("lives", "uncovered")},
+        visit=np.zeros(model.pairs, np.int64),
+        touches=np.zeros(1, np.int64),
+        simplex=np.zeros(SIMPLEX),
+        **{name: np.zeros(spots, np.int64) for name in ("spot_group", "spot_row")},
         limit=np.zeros(model.limits, np.int64),
-        order=np.zeros(4 * model.shapes + 8, np.int64),
+        order=np.zeros(3 * model.manifolds + 8, np.int64),
     )
 
 
@@ -232,8 +282,11 @@ def view_model(m):
             lanes(m.base, ONE),
         ),
         *(m.shapes, lanes(m.shape, ONE), lanes(m.shape_kind, ONE), lanes(m.shape_link, ONE), lanes(m.shape_bare, ONE)),
-        *(m.groups, lanes(m.group_first, ONE), lanes(m.group_shape, ONE), lanes(m.group_link, ONE), lanes(m.group_tip, ONE)),
-        *(lanes(m.friction, ONE), m.rows_per_spot, m.limits, lanes(m.limit_dof, ONE), lanes(m.limit_link, ONE)),
+        *(lanes(m.box, ONE), m.pairs, lanes(m.pair_first, ONE), lanes(m.meeting_a, ONE), lanes(m.meeting_b, ONE)),
+        *(m.manifolds, lanes(m.manifold_group, ONE), lanes(m.first_live, ONE), m.first_lives),
+        *(m.groups, lanes(m.group_first, ONE), lanes(m.group_manifold, ONE), lanes(m.group_tip, ONE)),
+        *(lanes(m.group_other, ONE), lanes(m.group_friction, ONE), m.rows_per_spot, m.limits),
+        *(lanes(m.limit_dof, ONE), lanes(m.limit_link, ONE)),
         *(lanes(m.limit_tip, ONE), lanes(m.limit_range, ONE), lanes(m.moves_first, ONE), lanes(m.moves, ONE)),
     )
 
@@ -245,7 +298,10 @@ def view_memory(m, w):
         *(lanes(m.q, w), lanes(m.u, w), lanes(m.tau, w), lanes(m.base, w), lanes(m.pose, w), lanes(m.before, w)),
         *(lanes(m.slide, w), lanes(m.joint, w), lanes(m.world, w), lanes(m.frame, w), lanes(m.velocity, w)),
         *(lanes(m.coriolis, w), lanes(m.inertia, w), lanes(m.force, w), lanes(m.hinge, w), lanes(m.root, w)),
-        *(lanes(m.acceleration, w), lanes(m.y, w), lanes(m.point, w), lanes(m.lowest, w), lanes(m.spot, w)),
-        *(lanes(m.present, w), lanes(m.jacobian, w), lanes(m.response, w), lanes(m.row, w), lanes(m.dv, w)),
-        *(lanes(m.cone, w), m.all, lanes(m.points, ONE), lanes(m.spot_tip, ONE), lanes(m.limit, ONE), lanes(m.order, ONE)),
+        *(lanes(m.acceleration, w), lanes(m.y, w), lanes(m.point, w), lanes(m.lowest, w), lanes(m.alive, w)),
+        *(lanes(m.present, w), lanes(m.dv, w), lanes(m.cone, w), lanes(m.near, w), lanes(m.box, w), lanes(m.spot, w)),
+        *(lanes(m.jacobian, w), lanes(m.response, w), lanes(m.row, w), m.all, lanes(m.touch, w)),
+        *(lanes(m.points, ONE), lanes(m.live, ONE), lanes(m.lives, ONE), lanes(m.visit, ONE), lanes(m.touches, ONE)),
+        *(lanes(m.simplex, ONE), lanes(m.uncovered, ONE), lanes(m.spot_group, ONE), lanes(m.spot_row, ONE)),
+        *(lanes(m.limit, ONE), lanes(m.order, ONE)),
     )

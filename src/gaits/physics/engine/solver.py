@@ -1,7 +1,7 @@
 """Rows, and the sequential impulses that satisfy them (ENGINE 6).
 
-Rows come in lanes: the same joint or spot in all of them, absent in some. An absent row has rhs = 1/diagonal = impulse = 0, so it
-moves nothing. A lane that has converged is frozen while others go on.
+Rows come in lanes: the same joint or spot in all of them, absent in some. An absent row has rhs = 1/diagonal = impulse = 0,
+so it moves nothing. A lane that has converged is frozen while others go on.
 """
 
 from __future__ import annotations
@@ -25,15 +25,25 @@ from gaits.physics.engine.constants import (
 from gaits.physics.lanes import any_lane, like, one_lane, opposite, part, select, width
 
 RHS, INV, IMPULSE, PRESENT = 0, 1, 2, 3
+NOBODY = -1  # a row between a link and the floor, or within a joint
 
 
 @inline
 def product(robot, tip, a, b):
     """Σ a b over the coordinates that move a link, in their order: all others have an exact zero in them."""
-    first, last = robot.moves_first[tip], robot.moves_first[tip + 1]
-    d = robot.moves[first]
-    total = a[d] * b[d]
-    for i in range(first + 1, last):
+    d = robot.moves[robot.moves_first[tip]]
+    return _add_products(robot, tip, 1, a, b, a[d] * b[d])
+
+
+@inline
+def add_product(robot, tip, a, b, total):
+    """The same, added to ``total`` item by item."""
+    return _add_products(robot, tip, 0, a, b, total)
+
+
+@inline
+def _add_products(robot, tip, start, a, b, total):
+    for i in range(robot.moves_first[tip] + start, robot.moves_first[tip + 1]):
         d = robot.moves[i]
         total = total + a[d] * b[d]
     return total
@@ -63,7 +73,7 @@ def friction_row(row, inv, speed, present):
 
 @inline
 def limit_row(row, inv, speed, depth, present):
-    """Keep a joint in its range (ENGINE 6.4). Deep violations get no push: Bullet leaves it to a part that is switched off."""
+    """Keep a joint in its range (ENGINE 6.4). Deep violations get no push: in Bullet they belong to a part that is off."""
     velocity = (-speed) * inv
     shallow = depth > LIMIT_DEPTH
     _set(row, select(shallow, ((-depth * LIMIT_ERP) / DT) * inv + velocity, velocity), inv, present)
@@ -88,31 +98,41 @@ def larger(a, b):
 
 
 @inline
-def change(robot, work, row, tip):
+def change(robot, work, row, tip, other):
     """What a row asks for now."""
     here = part(work.row, 4 * row)
-    return here[RHS] - product(robot, tip, part(work.jacobian, robot.n * row), work.dv) * here[INV]
+    x = here[RHS] - product(robot, tip, part(work.jacobian, robot.n * row), work.dv) * here[INV]
+    if other != NOBODY:
+        x = x - product(robot, other, part(work.jacobian, robot.n * (row + robot.rows_per_spot)), work.dv) * here[INV]
+    return x
 
 
 @inline
-def apply(robot, work, row, impulse):
-    """Add the response to an impulse."""
+def apply(robot, work, row, other, impulse):
+    """Add the response to an impulse, of both sides."""
+    _add_response(robot, work, row, impulse)
+    if other != NOBODY:
+        _add_response(robot, work, row + robot.rows_per_spot, impulse)
+
+
+@inline
+def _add_response(robot, work, row, impulse):
     response = part(work.response, robot.n * row)
     for d in range(robot.n):
         work.dv[d] = work.dv[d] + response[d] * impulse
 
 
 @merged
-def settle(robot, work, row, tip, high, active, residual):
+def settle(robot, work, row, tip, other, high, active, residual):
     """One row with limits 0 and ``high`` (ENGINE 6.5). Returns the largest residual so far."""
     here = part(work.row, 4 * row)
-    x, old = change(robot, work, row, tip), here[IMPULSE]
+    x, old = change(robot, work, row, tip, other), here[IMPULSE]
     total = old + x
     under, over = total < 0.0, total > high
     x = select(under, 0.0 - old, select(over, high - old, x))
     x = select(active, x, 0.0)
     here[IMPULSE] = select(active, select(under, 0.0, select(over, high, total)), old)
-    apply(robot, work, row, x)
+    apply(robot, work, row, other, x)
     error = x / here[INV]
     return select((here[PRESENT] > 0.0) & active, larger(residual, error * error), residual)
 
@@ -131,13 +151,13 @@ def clip(total, limit, x, old):
 def slide_along_x(robot, work, row, tip, limit, active):
     """Friction in the plane: the row across it has an exact zero, so the cone is the interval ±limit (ENGINE 6.5, 12.7)."""
     here = part(work.row, 4 * row)
-    x, old = change(robot, work, row, tip), here[IMPULSE]
+    x, old = change(robot, work, row, tip, NOBODY), here[IMPULSE]
     total = old + x
     outside = total * total >= limit * limit
     clipped, impulse = clip(total, select(limit > 0.0, limit, -limit), x, old)
     x = select(active, select(outside, clipped, x), 0.0)
     here[IMPULSE] = select(active, select(outside, impulse, total), old)
-    apply(robot, work, row, x)
+    apply(robot, work, row, NOBODY, x)
 
 
 @compiled
@@ -152,10 +172,10 @@ def shrink(cone):
 
 
 @merged
-def slide(robot, work, row, tip, limit, active, residual):
+def slide(robot, work, row, tip, other, limit, active, residual):
     """Friction in space: both directions at once, within a cone (ENGINE 6.5). ``row`` is across, the next one along."""
     a, b = part(work.row, 4 * row), part(work.row, 4 * row + 4)
-    xb, xa = change(robot, work, row + 1, tip), change(robot, work, row, tip)
+    xb, xa = change(robot, work, row + 1, tip, other), change(robot, work, row, tip, other)
     old_a, old_b = a[IMPULSE], b[IMPULSE]
     sum_a, sum_b = old_a + xa, old_b + xb
     outside = sum_a * sum_a + sum_b * sum_b >= limit * limit
@@ -170,8 +190,8 @@ def slide(robot, work, row, tip, limit, active, residual):
         sum_a, sum_b = select(outside, ia, sum_a), select(outside, ib, sum_b)
     xa, xb = select(active, xa, 0.0), select(active, xb, 0.0)
     a[IMPULSE], b[IMPULSE] = select(active, sum_a, old_a), select(active, sum_b, old_b)
-    apply(robot, work, row, xa)
-    apply(robot, work, row + 1, xb)
+    apply(robot, work, row, other, xa)
+    apply(robot, work, row + 1, other, xb)
     error = xa / a[INV] + xb / b[INV]
     return select((a[PRESENT] > 0.0) & active, larger(residual, error * error), residual)
 
@@ -183,24 +203,25 @@ def iterate(robot, work, limits, spots):
     for d in range(robot.n):
         work.dv[d] = zero
     active = zero <= 0.0
-    per_spot = robot.rows_per_spot
     for sweep in range(ITERATIONS):
         residual = zero
         for i in range(limits):
             which = work.limit[i if sweep % 2 else limits - 1 - i]
-            residual = settle(robot, work, which, robot.limit_tip[which], LIMIT_IMPULSE, active, residual)
+            residual = settle(robot, work, which, robot.limit_tip[which], NOBODY, LIMIT_IMPULSE, active, residual)
         for i in range(spots):
-            row = robot.limits + per_spot * i
-            residual = settle(robot, work, row, work.spot_tip[i], CONTACT_IMPULSE, active, residual)
+            row, group = work.spot_row[i], work.spot_group[i]
+            tip, other = robot.group_tip[group], robot.group_other[group]
+            residual = settle(robot, work, row, tip, other, CONTACT_IMPULSE, active, residual)
         for i in range(spots):
-            row, tip = robot.limits + per_spot * i, work.spot_tip[i]
-            limit = -(robot.friction[tip] * work.row[4 * row + IMPULSE])
-            if per_spot == 2:
+            row, group = work.spot_row[i], work.spot_group[i]
+            tip, other = robot.group_tip[group], robot.group_other[group]
+            limit = -(robot.group_friction[group] * work.row[4 * row + IMPULSE])
+            if robot.planar:
                 slide_along_x(robot, work, row + 1, tip, limit, active)
                 present = work.row[4 * row + PRESENT] > 0.0
                 residual = select(present & active, like(zero, math.nan), residual)  # 0 / 0 of the row across (6.6)
             else:
-                residual = slide(robot, work, row + 1, tip, limit, active, residual)
+                residual = slide(robot, work, row + 1, tip, other, limit, active, residual)
         active = active & opposite(residual <= RESIDUAL)
         if not any_lane(active):
             break

@@ -275,7 +275,7 @@ def _accelerate_link(robot, work, link):
 
 
 @compiled
-def contact_jacobians(robot, work, tip, point, up, across, along):
+def floor_jacobians(robot, work, tip, point, up, across, along):
     """How a point of a link moves up, along -y and along x (ENGINE 4.1)."""
     zero, one = like(point[0], 0.0), like(point[0], 1.0)
     x, y, z = sub(point, get3(work.base, 0))
@@ -298,6 +298,25 @@ def contact_jacobians(robot, work, tip, point, up, across, along):
         up[d] = dot((frame[2], frame[5], frame[8]), moved)
         across[d] = -dot((frame[1], frame[4], frame[7]), moved)
         along[d] = dot((frame[0], frame[3], frame[6]), moved)
+
+
+@compiled
+def jacobian(robot, work, tip, point, direction, out):
+    """How a point of a link moves along a direction of the world (ENGINE 4.1)."""
+    away = sub(point, get3(work.base, 0))
+    put3(out, 0, cross(away, direction))
+    put3(out, 3, direction)
+    frame = get9(work.frame, 0)
+    p, n = mv(frame, away), mv(frame, direction)
+    for i in range(robot.depth[tip]):
+        link = robot.path[tip * robot.links + i]
+        joint = JOINT * link
+        if robot.dof[link] < 0:
+            p = sub(p, get3(robot.limb, LINK * link))
+            continue
+        turn = get9(work.joint, joint)
+        p, n = sub(mv(turn, p), get3(work.joint, joint + 9)), mv(turn, n)
+        out[robot.dof[link]] = dot(n, cross(get3(robot.limb, LINK * link + 4), p))
 
 
 @inline
@@ -384,7 +403,9 @@ def respond_to_contact(robot, work, tip, jacobians, responses):
         h_top, h_bot, inv = get3(work.hinge, hinge), get3(work.hinge, hinge + 3), work.hinge[hinge + 6]
         work.y[d], up_t, up_b = sink(turn, arm, axis, h_top, h_bot, inv, jacobians[d], up_t, up_b)
         work.y[n + d], across_t, across_b = sink(turn, arm, axis, h_top, h_bot, inv, jacobians[n + d], across_t, across_b)
-        work.y[2 * n + d], along_t, along_b = sink(turn, arm, axis, h_top, h_bot, inv, jacobians[2 * n + d], along_t, along_b)
+        work.y[2 * n + d], along_t, along_b = sink(
+            turn, arm, axis, h_top, h_bot, inv, jacobians[2 * n + d], along_t, along_b
+        )
     up_t, up_b = move_base(work, jacobians, responses, up_t, up_b)
     across_t, across_b = move_base(work, part(jacobians, n), part(responses, n), across_t, across_b)
     along_t, along_b = move_base(work, part(jacobians, 2 * n), part(responses, 2 * n), along_t, along_b)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from gaits.physics.compiling import merged
 from gaits.physics.engine import planar, spatial
-from gaits.physics.engine.algebra import get3
+from gaits.physics.engine.algebra import get3, scale
 from gaits.physics.engine.constants import SUBSTEPS
-from gaits.physics.engine.contact import collide_floor, find_spots
-from gaits.physics.engine.solver import diagonal, friction_row, iterate, limit_row, normal_row, product
+from gaits.physics.engine.contact import collide_floor
+from gaits.physics.engine.self_contact import collide_self
+from gaits.physics.engine.solver import NOBODY, add_product, diagonal, friction_row, iterate, limit_row, normal_row, product
+from gaits.physics.engine.spots import SPOT, find_spots
 from gaits.physics.lanes import any_lane, like, part, select
 
 
@@ -53,32 +55,47 @@ def limit_rows(robot, work):
 
 @merged
 def spot_rows(robot, work, spots):
-    """Rows of all contacts: up, then across and along x (ENGINE 6.1 to 6.3)."""
-    for spot in range(spots):
-        row, tip = robot.limits + robot.rows_per_spot * spot, work.spot_tip[spot]
-        point, distance, present = get3(work.spot, 4 * spot), work.spot[4 * spot + 3], work.present[spot]
+    """Rows of all contacts: along the normal, then both directions across (ENGINE 6.1 to 6.3)."""
+    n, rows = robot.n, robot.rows_per_spot
+    for i in range(spots):
+        row, group, spot = work.spot_row[i], work.spot_group[i], SPOT * i
+        tip, other = robot.group_tip[group], robot.group_other[group]
+        jacobians, responses = part(work.jacobian, n * row), part(work.response, n * row)
         if robot.planar:
-            normal, friction = part(work.jacobian, robot.n * row), part(work.jacobian, robot.n * (row + 1))
-            planar.contact_jacobians(robot, work, tip, point[0], point[2], normal, friction)
+            x, z = work.spot[spot], work.spot[spot + 2]
+            planar.contact_jacobians(robot, work, tip, x, z, jacobians, part(jacobians, n))
+            planar.respond(robot, work, tip, jacobians, responses)
+            planar.respond(robot, work, tip, part(jacobians, n), part(responses, n))
+        elif other == NOBODY:
+            point = get3(work.spot, spot)
+            spatial.floor_jacobians(robot, work, tip, point, jacobians, part(jacobians, n), part(jacobians, 2 * n))
+            spatial.respond_to_contact(robot, work, tip, jacobians, responses)
         else:
-            up, across = part(work.jacobian, robot.n * row), part(work.jacobian, robot.n * (row + 1))
-            spatial.contact_jacobians(robot, work, tip, point, up, across, part(work.jacobian, robot.n * (row + 2)))
-            spatial.respond_to_contact(robot, work, tip, up, part(work.response, robot.n * row))
-        for i in range(robot.rows_per_spot):
-            if robot.planar:
-                respond(robot, work, tip, row + i)
-            jacobian, here = part(work.jacobian, robot.n * (row + i)), part(work.row, 4 * (row + i))
-            inv = diagonal(product(robot, tip, jacobian, part(work.response, robot.n * (row + i))))
+            for k in range(2 * rows):
+                point = get3(work.spot, spot if k < rows else spot + 3)
+                direction = scale(get3(work.spot, spot + 7 + 3 * (k % rows)), 1.0 if k < rows else -1.0)
+                spatial.jacobian(robot, work, tip if k < rows else other, point, direction, part(jacobians, n * k))
+            spatial.respond_to_contact(robot, work, tip, jacobians, responses)
+            spatial.respond_to_contact(robot, work, other, part(jacobians, n * rows), part(responses, n * rows))
+        for k in range(rows):
+            jacobian, here = part(jacobians, n * k), part(work.row, 4 * (row + k))
+            total = product(robot, tip, jacobian, part(responses, n * k))
             speed = product(robot, tip, work.u, jacobian)
-            if i == 0:
-                normal_row(here, inv, speed, distance, present)
+            if other != NOBODY:
+                jacobian = part(jacobian, n * rows)
+                total = total + product(robot, other, jacobian, part(responses, n * (rows + k)))
+                speed = add_product(robot, other, work.u, jacobian, speed)
+            if k == 0:
+                normal_row(here, diagonal(total), speed, work.spot[spot + 6], work.present[i])
             else:
-                friction_row(here, inv, speed, present)
+                friction_row(here, diagonal(total), speed, work.present[i])
 
 
 @merged
 def substep(robot, work, pose, after):
     """ENGINE 1.4: from where links are (``pose``) to where they are next (``after``)."""
+    if robot.pairs > 0:
+        collide_self(robot, work, pose)
     collide_floor(robot, work, pose)
     if robot.planar:
         planar.accelerate(robot, work)
