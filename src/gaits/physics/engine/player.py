@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from gaits.episodes import Job, Player, Steps, Trace
+import functools
+import threading
+
+import numpy as np
+
+from gaits.console import say
+from gaits.episodes import NON_FINITE, Job, Player, Steps, Trace
 from gaits.episodes.episode import draw_noise
 from gaits.physics.engine.desk import Workplace, write_orders
-from gaits.physics.engine.episodes import FINISHED, NOISE_WANTED, Shelf
+from gaits.physics.engine.episodes import FINISHED, NOISE_WANTED, UNCOVERED, Shelf
 from gaits.tasks.task import Task
+
+_elsewhere = threading.Lock()
 
 
 class EnginePlayer(Player):
@@ -29,6 +37,7 @@ class EnginePlayer(Player):
                 shelf = self.workplace.make_shelf(orders.recording, orders.tracing)
             wanted, lane = self.workplace.play(orders, desk, shelf)
         hand_over(shelf, job)
+        finish_elsewhere(self.workplace.task, job)
 
 
 def hand_over(shelf: Shelf, job: Job) -> None:
@@ -40,3 +49,35 @@ def hand_over(shelf: Shelf, job: Job) -> None:
             job.steps[i] = Steps(shelf.obs[first : end + 1], shelf.actions[first:end], shelf.rewards[first:end])
         if job.trace:
             job.traces[i] = Trace(shelf.positions[first : end + 1], shelf.contacts[first:end])
+
+
+def finish_elsewhere(task: Task, job: Job) -> None:
+    """Have Bullet play what went beyond what is known of it: limbs so deep in each other that their axes cross (5.11)."""
+    if not (job.end == UNCOVERED).any():
+        return
+    with _elsewhere:  # other players of this job come here too
+        for i in np.flatnonzero(job.end == UNCOVERED).tolist():
+            job.steps.pop(i, None)
+            job.traces.pop(i, None)
+            try:
+                from gaits.physics.bullet import make_simulator
+                from gaits.physics.bullet.player import BulletPlayer
+
+                player = BulletPlayer(make_simulator(task))
+            except ModuleNotFoundError:
+                tell(
+                    f"an episode of {task.name} goes beyond our physics and counts as failed; pip install 'gaits[bullet]' plays it."
+                )
+                job.end[i] = NON_FINITE
+                continue
+            tell(f"an episode of {task.name} goes beyond our physics: Bullet plays it.")
+            one = job.only(i)
+            player.play(one)
+            player.close()
+            job.put(i, one.episode(0))
+
+
+@functools.cache
+def tell(message: str) -> None:
+    """Once."""
+    say(message)
