@@ -66,7 +66,7 @@ def finish_elsewhere(task: Task, job: Job) -> None:
                 player = BulletPlayer(make_simulator(task))
             except ModuleNotFoundError:
                 tell(
-                    f"an episode of {task.name} goes beyond our physics and counts as failed; pip install 'gaits[bullet]' plays it."
+                    f"an episode of {task.name} went beyond our physics and failed. pip install 'gaits[bullet]' plays such."
                 )
                 job.end[i] = NON_FINITE
                 continue
