@@ -22,10 +22,8 @@ class Problem:
     lacks something, it raises, and says what to do instead.
     """
 
-    modules: ClassVar[tuple[str, ...]] = ()
-    """Modules of others, besides those that all of gaits needs, whose versions decide its episodes."""
     remedy: ClassVar[str] = ""
-    """How to get them."""
+    """How to get its ``modules``."""
     own_process: ClassVar[bool] = False
     """Whether a player on this machine needs a process of its own."""
     source: str | None = None
@@ -45,6 +43,11 @@ class Problem:
         return self.make_policy(task).init(rng)
 
     # --- playing -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Modules of others, besides those that all of gaits needs, whose versions decide its episodes."""
+        return ()
 
     def check(self) -> None:
         """Raise if it cannot be played here."""
