@@ -74,7 +74,7 @@ class Experiment:
         robot, weak, slippery = task.robot, rng.random(), rng.random()
         joints = {name: rng.choice((0.0, rng.random())) for name in robot.joints if rng.random() < 0.3 and weak < 0.5}
         feet = {name: rng.choice((0.0, 2.0 * rng.random())) for name in robot.feet if slippery < 0.5}
-        return gaits.Damage(joints, feet).apply(task)
+        return gaits.Damage(tuple(joints.items()), tuple(feet.items())).apply(task)
 
 
 def play_in_bullet(task: gaits.Task, job: Job, fresh: bool) -> None:

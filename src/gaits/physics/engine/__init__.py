@@ -6,6 +6,8 @@ A robot is a tree of hinges on a flat floor, made of spheres and capsules. That 
     algebra      vectors, matrices, quaternions: every sum in Bullet's order
     model        a robot and a thread's memory as flat arrays, and the views that compiled code has of them
     contact      the floor: lowest points, and the manifolds that remember them
+    self_contact Humanoid's limbs against each other: pairs says which, gjk how far apart they are
+    spots        the points of all manifolds, in the solver's order
     planar       the dynamics of Hopper, Walker and Half-Cheetah, which live in a plane
     spatial      the dynamics of Ant and Humanoid, whose base floats
     solver       rows and impulses: joint limits, contacts, friction
