@@ -38,7 +38,7 @@ from gaits.physics.engine.player import EnginePlayer
 
 EPISODES = {"ant": 2_000, "half_cheetah": 2_000, "hopper": 20_000, "walker": 20_000, "humanoid": 20_000}
 BATCH = 48
-SCALES = (0.3, 1.0, 3.0, 10.0)
+SCALES = (0.1, 0.3, 1.0, 3.0, 10.0)
 NOISES = (0.0, 0.1, 0.5, 1.5)
 GROUND_STEPS = 300
 IN_TASK, ON_GROUND = "in its task", "on the ground"
