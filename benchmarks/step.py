@@ -3,9 +3,10 @@
 Usage: python benchmarks/step.py [--robots NAME ...]
 
 Nanoseconds of processor time per step of an episode, on one thread. Parts are timed one by one, in loops on states from the
-middle of episodes that last; *whole* is what episodes take, and *rest* what no part accounts for. *floor* is the least that this processor needs for two things that cannot be left out: the policy's
-multiplications and additions in float32, as fast as they ever go, and sines and cosines of the joints. *episode* is what an
-episode costs besides its steps, in microseconds. Compiles for about a minute first.
+middle of episodes that last; *whole* is what episodes take, and *rest* what no part accounts for. *floor* is the least that
+this processor needs for two things that cannot be left out: the policy's multiplications and additions in float32, as fast
+as they ever go, and sines and cosines of the joints. *episode* is what an episode costs besides its steps, in microseconds.
+Compiles for about a minute first.
 """
 
 from __future__ import annotations
