@@ -212,5 +212,5 @@ def rollout(tasks: tuple[str, ...] = TASK_NAMES, rounds: int = 7, steps: int = 4
     paper = ", ".join(f"{steps:,} ({name})" for name, steps in PAPER_STEPS.items())
     print(f"""
 Steps per second with 1 and {threads} threads. bare: Bullet replaying the same torques from C, nothing else.
-original: the environments QDGym is built on, one thread, {policy} policy. MB: peak memory of an evaluator, {threads} threads.
+original: the environments QDGym is built on, one thread, {policy} policy. MB: peak memory with {threads} threads.
 Targets: 8x bare (goal 12x; qd_humanoid 4x), under 200 MB; the paper's hundred CPUs make {paper}.""")
