@@ -59,7 +59,7 @@ def test_train_and_resume(tmp_path, capsys):
         (["train", "qd_hopper", "cma_mega"], "no exact gradients"),
         (["train", "qd_hopper", "map_elites", "--out", "/proc/run"], "Cannot write to /proc/run"),
         (["bench", "rollout", "--tasks", "qd_hoper"], "Did you mean 'qd_hopper'"),
-        (["bench", "rollout", "--tasks", "mj_hopper"], "mj_hopper has no robot of QDGym),
+        (["bench", "rollout", "--tasks", "mj_hopper"], "mj_hopper has no robot of QDGym's"),
         (["resume", "nowhere"], "nowhere is not a run"),
         (["study"], "Give a study's TOML file or folder, or --preset paper"),
         (["study", "--preset", "papr"], "Did you mean 'paper'"),
