@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from gaits import TASKS, cli
+from gaits.physics.bullet import capi
 
 
 def test_tasks(capsys):
@@ -18,7 +21,14 @@ def test_bench_prints_the_comparison(monkeypatch, capsys):
     header, row = capsys.readouterr().out.splitlines()[:2]
     assert header.split()[:3] == ["task", "bare", "1"]
     assert row.startswith("qd_hopper")
-    assert len(row.split()) == 10
+    assert len(row.split()) == 11
+
+
+def test_without_bullet(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "pybullet", None)
+    capi.pybullet.cache_clear()
+    assert cli.main(["bench", "rollout"]) == 2
+    assert "Install it with: pip install 'gaits[bullet]'" in capsys.readouterr().err
 
 
 def test_train_and_resume(tmp_path, capsys):
@@ -48,6 +58,8 @@ def test_train_and_resume(tmp_path, capsys):
         (["train", "qd_hopper", "map_elites", "--grid", "3", "3"], "so its grid needs 1"),
         (["train", "qd_hopper", "cma_mega"], "no exact gradients"),
         (["train", "qd_hopper", "map_elites", "--out", "/proc/run"], "Cannot write to /proc/run"),
+        (["bench", "rollout", "--tasks", "qd_hoper"], "Did you mean 'qd_hopper'"),
+        (["bench", "rollout", "--tasks", "mj_hopper"], "mj_hopper has no robot of QDGym's"),
         (["resume", "nowhere"], "nowhere is not a run"),
         (["study"], "Give a study's TOML file or folder, or --preset paper"),
         (["study", "--preset", "papr"], "Did you mean 'paper'"),

@@ -26,6 +26,16 @@ def distributions(monkeypatch):
     versions.module_versions.cache_clear()
 
 
+@pytest.fixture
+def in_bullet(monkeypatch):
+    monkeypatch.setenv("GAITS_PHYSICS", "bullet")
+
+
+def test_the_engine_needs_nothing_of_others():
+    assert set(versions.episode_versions(gaits.make_task("qd_hopper"))) == set(versions.EPISODES)
+
+
+@pytest.mark.usefixtures("in_bullet")
 def test_pybullet_from_any_distribution(distributions):
     task = gaits.make_task("qd_hopper")
     distributions({"pybullet": ["pybullet"]}, {"pybullet": "3.2.7"})
@@ -41,14 +51,16 @@ def test_distributions_that_only_add_to_a_modules_folder_do_not_count(distributi
     assert versions.module_versions("pybullet") == {"pybullet": "3.2.7"}
 
 
+@pytest.mark.usefixtures("in_bullet")
 def test_pybullet_from_no_distribution_at_all(distributions):
     distributions({}, {})
     assert versions.run_versions(gaits.make_task("qd_hopper"))["pybullet"] == "unknown"
 
 
+@pytest.mark.usefixtures("in_bullet")
 def test_a_module_that_is_missing_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(versions.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ValueError, match="qd_hopper needs Bullet"):
+    with pytest.raises(ValueError, match=r"qd_hopper needs Bullet, .*: pip install 'gaits\[bullet\]'"):
         versions.episode_versions(gaits.make_task("qd_hopper"))
 
 

@@ -1,6 +1,6 @@
 """Write the robots that ship with gaits, src/gaits/physics/robots/*.json, from the model files that pybullet installs.
 
-Usage: python tools/make_robots.py [FOLDER]
+Usage: python tools/make_robots.py [FOLDER]     (needs Bullet: pip install 'gaits[bullet]')
 
 Bullet loads each model and tells what it made of its links: masses, inertias, frames, axes, limits, friction. It does not
 tell about shapes (getCollisionShapeData crashes on these capsules), nor what follows from them, so that part is computed
@@ -319,4 +319,8 @@ def format_field(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    try:
+        main(*map(Path, sys.argv[1:]))
+    except (ValueError, OSError) as error:
+        print(f"make_robots: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -58,7 +58,7 @@ __all__ = [
     "train",
 ]
 
-# Names whose modules bring Numba, pybullet, ribs or JAX along: imported when first used.
+# Names whose modules bring Numba, ribs or JAX along: imported when first used.
 _LAZY = {
     "ALGORITHMS": "gaits.algorithms",
     "Batch": "gaits.episodes",

@@ -1,42 +1,74 @@
-"""How fast are rollouts? Bare physics, gaits, and QDGym's way, side by side on the same episodes.
+"""How fast are rollouts? Bare Bullet, gaits, and the original environments, side by side on the same episodes.
 
 (a) bare: Bullet alone. The torques of the episodes are replayed from C, with ``stepSimulation`` and nothing else.
-(b) gaits: ``LocalEvaluator`` on the same policies and seeds.
-(c) QDGym's way: one pybullet call per joint, link and foot from Python, and a policy call per step.
+(b) gaits: ``LocalEvaluator`` on the same policies and seeds: physics, policy, observation, reward, measures, results.
+(c) original: QDGym's way, one pybullet call per joint, link and foot from Python, and a policy call per step.
 
-The policies are taken from the longest-lived tenth of many random ones, as an archive would keep. Sides alternate within
-each round. Reported are medians over the rounds; ratios are medians of each round's ratio.
+The policies are the longest-lived eighth of many random ones, as an archive would keep. All sides play from one list of
+episodes, the slower ones less of it. Sides alternate within each round. Reported are medians over the rounds; ratios are
+medians of each round's ratio. The first and the last need Bullet (``gaits[bullet]``).
 """
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gaits.console import say
 from gaits.evaluation import LocalEvaluator
-from gaits.physics.bullet import kernel
+from gaits.physics.bullet import capi
+from gaits.physics.bullet.kernel import replay
 from gaits.physics.bullet.native import NativeSimulator
 from gaits.physics.original import QDGymEnv
 from gaits.physics.world import start_angles
 from gaits.tasks import Task, make_task
 
 TASK_NAMES = ("qd_ant", "qd_half_cheetah", "qd_hopper", "qd_walker")
+PAPER_STEPS = {"qd_ant": 37_500, "qd_half_cheetah": 38_400}
+CANDIDATES, KEPT = 256, 32
+GAITS_SHARE, ORIGINAL_SHARE = (
+    12.0,
+    0.2,
+)  # of the steps that bare Bullet plays, so that no side takes much longer than another
 
 
-@kernel.compiled
-def replay(client, saved, ids, body, state, q0, actions):
-    """Bullet alone: the torques of a recorded episode, and stepSimulation."""
-    kernel.reset_bullet(client, saved, ids, body, state, q0)
-    for t in range(actions.shape[0]):
-        kernel.apply_torques(client, ids, body, actions[t])
-        kernel.submit(client, kernel.step_simulation(client))
+class Episodes(NamedTuple):
+    """Episodes to play, in order. A side that is to play more steps than they have starts again with the first."""
+
+    solutions: np.ndarray
+    seeds: np.ndarray
+    lengths: np.ndarray
+    actions: list[np.ndarray]
+
+    def first(self, steps: float, at_least: int = 1) -> np.ndarray:
+        """Numbers of the first episodes that have so many steps in all."""
+        turns = itertools.cycle(range(len(self.seeds)))
+        chosen: list[int] = []
+        while len(chosen) < at_least or self.lengths[chosen].sum() < steps:
+            chosen.append(next(turns))
+        return np.array(chosen)
+
+
+def choose_episodes(task: Task, evaluator: LocalEvaluator) -> Episodes:
+    """Of policies that live long, where not all do."""
+    rng = np.random.default_rng(0)
+    candidates = np.stack([task.policy.init(rng) for _ in range(CANDIDATES)])
+    kept = np.arange(KEPT)
+    if task.robot.terminates:
+        lengths = evaluator.evaluate(candidates, np.arange(CANDIDATES)).length
+        kept = rng.permutation(np.argsort(-lengths, kind="stable")[:KEPT])
+    results = evaluator.evaluate(candidates[kept], kept, transitions=True)
+    assert results.transitions is not None
+    actions = np.split(results.transitions.action, results.length.cumsum()[:-1])
+    return Episodes(candidates[kept], kept, results.length, actions)
 
 
 class Bare:
@@ -46,12 +78,12 @@ class Bare:
         self.simulators = [NativeSimulator(task) for _ in range(threads)]
         self.pool = ThreadPoolExecutor(threads)
 
-    def run(self, episodes: list[tuple[int, np.ndarray]]) -> None:
-        turns = iter(episodes)
+    def run(self, seeds: Iterable[int], actions: Iterable[np.ndarray]) -> None:
+        turns = zip(seeds, actions, strict=True)
         for future in [self.pool.submit(self._work, simulator, turns) for simulator in self.simulators]:
             future.result()
 
-    def _work(self, simulator: NativeSimulator, turns: Any) -> None:
+    def _work(self, simulator: NativeSimulator, turns: Iterator[tuple[int, np.ndarray]]) -> None:
         for seed, actions in turns:
             q0 = start_angles(seed, actions.shape[1])
             replay(simulator.client.handle, simulator.saved, simulator.ids, simulator.body, simulator.state, q0, actions)
@@ -62,7 +94,7 @@ class Bare:
             simulator.close()
 
 
-def step_policy(task: Task) -> tuple[str, Any]:
+def step_policy(task: Task) -> tuple[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]:
     """The policy call QDGym's users make at every step: PyTorch's where it is installed, else NumPy's."""
     try:
         import torch
@@ -80,50 +112,62 @@ def step_policy(task: Task) -> tuple[str, Any]:
     return "PyTorch", act
 
 
-def qdgym_episodes(env: QDGymEnv, act: Any, solutions: np.ndarray, seeds: np.ndarray) -> None:
+def play_originals(env: QDGymEnv, act: Callable, solutions: np.ndarray, seeds: np.ndarray) -> None:
     for solution, seed in zip(solutions, seeds, strict=True):
         obs, done = env.reset(int(seed)), False
         while not done:
             obs, _, done, _ = env.step(act(solution, obs))
 
 
-def steps_per_second(steps: int, run: Any, *args: Any) -> float:
-    start = time.perf_counter()
-    run(*args)
-    return steps / (time.perf_counter() - start)
+class Speeds(NamedTuple):
+    """Steps per second of each side, by round."""
+
+    bare: list[float]
+    gaits: list[float]
+    bare_threads: list[float]
+    gaits_threads: list[float]
+    original: list[float]
 
 
-def measure(task: Task, rounds: int, steps: int, threads: int) -> dict[str, list[float]]:
-    """Steps per second of each side, per round, on episodes of about ``steps`` steps in all."""
+def measure(task: Task, rounds: int, steps: int, threads: int) -> Speeds:
+    """Bare Bullet plays about ``steps`` steps a round."""
     one, many = LocalEvaluator(task, workers=1), LocalEvaluator(task, workers=threads)
-    rng = np.random.default_rng(0)
-    candidates = np.stack([task.policy.init(rng) for _ in range(1000 if task.robot.terminates else 100)])
-    lengths = many.evaluate(candidates, np.arange(len(candidates))).length
-    best = np.argsort(-lengths, kind="stable")[: len(candidates) // 10]
-    n = min(len(best), max(2 * threads, round(steps / lengths[best].mean())))
-    seeds = rng.permutation(best)[:n]
-    solutions = candidates[seeds]
-    recorded = many.evaluate(solutions, seeds, transitions=True)
-    assert recorded.transitions is not None
-    total = int(recorded.length.sum())
-    episodes = [(int(seed), recorded.transitions.action[recorded.transitions.solution == i]) for i, seed in enumerate(seeds)]
-    few = max(1, int(np.searchsorted(np.cumsum(recorded.length), total / 5)))
+    bare_one, bare_many, env = Bare(task, 1), Bare(task, threads), QDGymEnv(task)
     _, act = step_policy(task)
-    env, bare_one, bare_many = QDGymEnv(task), Bare(task, 1), Bare(task, threads)
-    sides: dict[str, tuple[int, Any, Any]] = {
-        "bare 1": (total, bare_one.run, (episodes,)),
-        "gaits 1": (total, one.evaluate, (solutions, seeds)),
-        f"bare {threads}": (total, bare_many.run, (episodes,)),
-        f"gaits {threads}": (total, many.evaluate, (solutions, seeds)),
-        "qdgym": (int(recorded.length[:few].sum()), qdgym_episodes, (env, act, solutions[:few], seeds[:few])),
-    }
-    speeds: dict[str, list[float]] = {name: [] for name in sides}
-    for _ in range(rounds + 1):
-        for name, (count, run, args) in sides.items():
-            speeds[name].append(steps_per_second(count, run, *args))
+    episodes = choose_episodes(task, many)
+
+    def gaits(evaluator: LocalEvaluator, which: np.ndarray) -> None:
+        evaluator.evaluate(episodes.solutions[which], episodes.seeds[which])
+
+    def bare(side: Bare, which: np.ndarray) -> None:
+        side.run(episodes.seeds[which].tolist(), [episodes.actions[i] for i in which])
+
+    def original(env: QDGymEnv, which: np.ndarray) -> None:
+        play_originals(env, act, episodes.solutions[which], episodes.seeds[which])
+
+    few, lanes = episodes.first(ORIGINAL_SHARE * steps), 16 * threads  # a lane without an episode is time lost
+    sides: list[tuple[Callable, Any, np.ndarray]] = [
+        (bare, bare_one, episodes.first(steps)),
+        (gaits, one, episodes.first(GAITS_SHARE * steps, lanes)),
+        (bare, bare_many, episodes.first(steps, 2 * threads)),
+        (gaits, many, episodes.first(GAITS_SHARE * steps, lanes)),
+        (original, env, few),
+    ]
+    for side, player, which in sides:
+        side(player, which[:1])  # warm up
+    speeds = Speeds([], [], [], [], [])
+    for _ in range(rounds):
+        for (side, player, which), values in zip(sides, speeds, strict=True):
+            began = time.perf_counter()
+            side(player, which)
+            values.append(episodes.lengths[which].sum() / (time.perf_counter() - began))
     for thing in (one, many, bare_one, bare_many, env):
         thing.close()
-    return {name: values[1:] for name, values in speeds.items()}  # the first round warms up
+    return speeds
+
+
+def ratio(top: list[float], bottom: list[float]) -> str:
+    return f"{median(t / b for t, b in zip(top, bottom, strict=True)):.1f}x"
 
 
 def evaluator_megabytes(task_name: str, workers: int) -> float:
@@ -133,44 +177,40 @@ import gaits, re, numpy as np
 task = gaits.make_task({task_name!r})
 with gaits.LocalEvaluator(task, workers={workers}) as evaluator:
     solution = task.policy.init(np.random.default_rng(0))
-    evaluator.evaluate([solution] * {2 * workers}, range({2 * workers}), transitions=True)
+    evaluator.evaluate([solution] * {8 * workers}, range({8 * workers}), transitions=True)
 print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
 """
     return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout) / 1024
 
 
-def rollout(tasks: tuple[str, ...] | None = None, rounds: int = 15, steps: int = 4000, threads: int = 2) -> None:
+def rollout(tasks: tuple[str, ...] = TASK_NAMES, rounds: int = 7, steps: int = 4000, threads: int = 2) -> None:
     """Print steps per second and ratios for each task."""
+    capi.pybullet()  # says what to do where it is missing
+    for name in tasks:
+        make_task(name).robot  # noqa: B018 - says so of a task that has none
     header = (
-        "task",
-        "bare 1",
-        "gaits 1",
-        "of bare",
-        f"bare {threads}",
-        f"gaits {threads}",
-        "of bare",
-        "qdgym",
-        "gaits/qdgym",
-        "MB",
+        *("task", "bare 1", "gaits 1", "x bare", f"bare {threads}", f"gaits {threads}", "x bare"),
+        *("original", "x original", f"x original, {threads}", "MB"),
     )
-    print(("{:<16}" + "{:>12}" * 9).format(*header))
-    names = tasks or TASK_NAMES
-    for done, name in enumerate(names):
-        say(f"measuring {name}, {done + 1} of {len(names)} ({rounds} rounds; about a minute and a half with the defaults)")
+    layout = "{:<16}" + "{:>10}" * 7 + "{:>12}{:>15}{:>8}"
+    print(layout.format(*header))
+    began = time.perf_counter()
+    for done, name in enumerate(tasks):
+        left = f", about {(time.perf_counter() - began) / done * (len(tasks) - done):.0f} s left" if done else ""
+        say(f"measuring {name}, {done + 1} of {len(tasks)}{left}")
         speeds = measure(make_task(name), rounds, steps, threads)
-
-        def ratio(top: str, bottom: str, speeds: dict[str, list[float]] = speeds) -> float:
-            return median(t / b for t, b in zip(speeds[top], speeds[bottom], strict=True))
-
-        bare, gaits = f"bare {threads}", f"gaits {threads}"
-        middle = {side: f"{median(values):,.0f}" for side, values in speeds.items()}
+        bare, gaits, bare_threads, gaits_threads, original = (f"{median(values):,.0f}" for values in speeds)
         print(
-            f"{name:<16}{middle['bare 1']:>12}{middle['gaits 1']:>12}{ratio('gaits 1', 'bare 1'):>12.0%}"
-            f"{middle[bare]:>12}{middle[gaits]:>12}{ratio(gaits, bare):>12.0%}"
-            f"{middle['qdgym']:>12}{ratio('gaits 1', 'qdgym'):>11.1f}x{evaluator_megabytes(name, threads):>12.0f}"
+            layout.format(
+                *(name, bare, gaits, ratio(speeds.gaits, speeds.bare)),
+                *(bare_threads, gaits_threads, ratio(speeds.gaits_threads, speeds.bare_threads), original),
+                *(ratio(speeds.gaits, speeds.original), ratio(speeds.gaits_threads, speeds.original)),
+                f"{evaluator_megabytes(name, threads):.0f}",
+            )
         )
-    policy, _ = step_policy(make_task(TASK_NAMES[0]))
-    print(
-        f"\nSteps per second with 1 and {threads} threads; qdgym: the original environments, one thread, {policy} policy. "
-        f"MB: an evaluator with {threads} threads.\nTargets: 90 % of bare, 3x qdgym (Hopper 5x), under 400 MB."
-    )
+    policy, _ = step_policy(make_task(tasks[0]))
+    paper = ", ".join(f"{steps:,} ({name})" for name, steps in PAPER_STEPS.items())
+    print(f"""
+Steps per second with 1 and {threads} threads. bare: Bullet replaying the same torques from C, nothing else.
+original: the environments QDGym is built on, one thread, {policy} policy. MB: peak memory with {threads} threads.
+Targets: 8x bare (goal 12x; qd_humanoid 4x), under 200 MB; the paper's hundred CPUs make {paper}.""")

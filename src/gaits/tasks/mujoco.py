@@ -50,13 +50,16 @@ class MujocoRobot(Problem):
     """Whether contact forces, clipped to ±1, are observed and cost something, and x is the first body's."""
     contact_cost: float = 0.0
 
-    modules: ClassVar = ("mujoco",)
     remedy: ClassVar = "MuJoCo. Install it with: pip install 'gaits[mujoco]'"
 
     def make_player(self, task: Task) -> Player:
         from gaits.physics.mujoco import MujocoPlayer
 
         return MujocoPlayer(task, self)
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        return ("mujoco",)
 
     def env_id(self, task: Task) -> str:
         return self.env

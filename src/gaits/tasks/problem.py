@@ -22,10 +22,8 @@ class Problem:
     lacks something, it raises, and says what to do instead.
     """
 
-    modules: ClassVar[tuple[str, ...]] = ()
-    """Modules of others, besides those that all of gaits needs, whose versions decide its episodes."""
     remedy: ClassVar[str] = ""
-    """How to get them."""
+    """How to get its ``modules``."""
     own_process: ClassVar[bool] = False
     """Whether a player on this machine needs a process of its own."""
     source: str | None = None
@@ -45,6 +43,11 @@ class Problem:
         return self.make_policy(task).init(rng)
 
     # --- playing -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Modules of others, besides those that all of gaits needs, whose versions decide its episodes."""
+        return ()
 
     def check(self) -> None:
         """Raise if it cannot be played here."""
@@ -82,7 +85,7 @@ class Problem:
 
     def find_robot(self, task: Task) -> Robot:
         """The robot that can be drawn and damaged."""
-        raise ValueError(f"{task.name} has no robot that Bullet simulates. Choose a task such as qd_hopper.")
+        raise ValueError(f"{task.name} has no robot of QDGym's. Choose a task such as qd_hopper.")
 
     def find_function(self, task: Task) -> Function:
         """The function whose gradients are known."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gaits.tasks.problem import Problem
 from gaits.tasks.task import Task
@@ -26,6 +26,8 @@ class Robot(Problem):
     ``joints``, ``torques`` (N·m at full action) and the action share one order; ``feet`` is the order of the contact
     flags in the observation, and ``measured_feet`` are the positions in it whose contact time is a measure.
     """
+
+    remedy: ClassVar = "Bullet, for GAITS_PHYSICS asks for it. Unset that, or: pip install 'gaits[bullet]'"
 
     model: str
     joints: tuple[str, ...]
@@ -44,6 +46,12 @@ class Robot(Problem):
     """Factor on both costs of using the motors."""
     friction: tuple[tuple[str, float], ...] = ()
     """Feet whose lateral friction differs from the model's, each with a factor on it."""
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        from gaits.physics import ENGINE, choose_physics
+
+        return () if choose_physics() == ENGINE else ("pybullet",)
 
     def make_player(self, task: Task) -> Player:
         from gaits.physics import make_player

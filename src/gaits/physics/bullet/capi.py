@@ -27,6 +27,8 @@ _HANDLES = (
     "b3SaveStateCommandInit",
 )
 
+MISSING = "This needs Bullet, which gaits does without otherwise. Install it with: pip install 'gaits[bullet]'"
+
 _import_lock = threading.Lock()
 
 
@@ -52,9 +54,12 @@ def quiet(stream: int) -> Iterator[None]:
 
 @functools.cache
 def pybullet() -> ModuleType:
-    """The pybullet module, without its banner."""
+    """The pybullet module, without its banner. Raises ValueError, with the remedy, where there is none."""
     with _import_lock, quiet(2):
-        import pybullet
+        try:
+            import pybullet
+        except ModuleNotFoundError as error:
+            raise ValueError(MISSING) from error
 
     return pybullet
 

@@ -202,6 +202,15 @@ def step_bullet(client, ids, body, state, action):
     return judge(body, state, action)
 
 
+@entry("Bullet's replay", 5)
+def replay(client, saved, ids, body, state, q0, actions):
+    """Bullet alone, to be measured: the torques of a recorded episode, and stepSimulation."""
+    reset_bullet(client, saved, ids, body, state, q0)
+    for t in range(actions.shape[0]):
+        apply_torques(client, ids, body, actions[t])
+        submit(client, step_simulation(client))
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Episodes
 # ---------------------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 
+from gaits.physics.bullet import capi
 from gaits.physics.bullet.kernel import Ids
 from gaits.physics.robots import MODELS
 from gaits.physics.world import Layout
@@ -27,12 +28,16 @@ def find_ids(layout: Layout, body: int, floor: int) -> Ids:
 
 def model_path(name: str) -> str:
     """The model file that Bullet loads for a robot."""
-    import pybullet_data
-
-    return os.path.join(pybullet_data.getDataPath(), "mjcf", MODELS[name])
+    return os.path.join(data_folder(), "mjcf", MODELS[name])
 
 
 def floor_path() -> str:
+    return os.path.join(data_folder(), "plane_stadium.sdf")
+
+
+def data_folder() -> str:
+    """Where the pybullet package keeps its models."""
+    capi.pybullet()  # says what to do where it is missing
     import pybullet_data
 
-    return os.path.join(pybullet_data.getDataPath(), "plane_stadium.sdf")
+    return pybullet_data.getDataPath()

@@ -74,6 +74,9 @@ def place(robot, work, pose):
             pose[at], pose[at + 2], pose[at + 6], pose[at + 8] = c, s, -s, c
             pose[at + 9], pose[at + 11] = x, z
             rx, rz = like(x, robot.limb[k + 3]), like(x, robot.limb[k + 4])
+        if limb == 0:  # beyond 90 degrees, the sign of a zero decides whether the torso's roll and yaw are π or -π (7.3)
+            zero = select((y < 0.0) & (w > 0.0), like(x, -0.0), 0.0)
+            pose[at + 3], pose[at + 7] = zero, zero
 
 
 @compiled
