@@ -1,0 +1,80 @@
+"""The engine's episodes are Bullet's, to the last bit: observations, actions, rewards, contacts, poses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conformance.player import same_job
+from conftest import ROBOTS, random_solutions
+from physics.engine.playing import again, hurt, keep_on, make_episodes, play_in_bullet, play_in_engine
+
+import gaits
+from gaits.episodes import TERMINATED, TRUNCATED, Batch, make_job
+
+EPISODES = {"qd_ant": 4, "qd_half_cheetah": 4, "qd_humanoid": 3}
+STEPS = {"qd_humanoid": 60}
+
+
+def make(name: str, steps: int = 150) -> gaits.Task:
+    return gaits.make_task(name, max_steps=STEPS.get(name, steps))
+
+
+def compare(task: gaits.Task, job) -> None:
+    same_job(play_in_engine(task, job), play_in_bullet(task, again(job)))
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_policies_of_several_scales(name, scale):
+    task = make(name)
+    compare(task, make_episodes(task, EPISODES.get(name, 8), scale, first=10))
+
+
+@pytest.mark.parametrize("noise", [0.3, 1.5])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_noisy_actions(name, noise):
+    task = make(name)
+    statistics = {"obs_mean": np.linspace(-0.2, 0.2, task.obs_dim), "obs_std": np.linspace(0.5, 2.0, task.obs_dim)}
+    compare(task, make_episodes(task, EPISODES.get(name, 8), noise=noise, first=20, **statistics))
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_on_the_ground(name):
+    """Robots that fell lie on many points at once, turn over, and push their joints to the end of their range."""
+    task = keep_on(make(name, 400))
+    job = make_episodes(task, 2 if task.action_dim > 5 else 4, scale=2.0, noise=0.5, first=30)
+    compare(task, job)
+    assert (job.length == task.max_steps).all()
+    assert (job.end == TRUNCATED).all()
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_damage_and_friction(name):
+    task = hurt(make(name))
+    job = make_episodes(task, EPISODES.get(name, 6), scale=2.0, noise=0.2, first=40)
+    compare(task, job)
+    sound = play_in_engine(make(name), again(job))
+    assert (sound.objective != job.objective).all()
+
+
+@pytest.mark.parametrize("before", [177, 179])
+def test_contact_points_do_not_outlive_an_episode(before):
+    """Points that survived a reset would fit this start after one of these predecessors and not the other."""
+    task = gaits.make_task("qd_hopper")
+    solutions = random_solutions(task, 180)
+
+    def episodes(*numbers):
+        return make_job(task, Batch(solutions[list(numbers)], transitions=True), numbers, trace=True)
+
+    alone = play_in_bullet(task, episodes(178))
+    for numbers in ((178,), (before, 178), (before, before, before, before, 178)):
+        job = play_in_engine(task, episodes(*numbers))
+        np.testing.assert_array_equal(job.steps[len(numbers) - 1].obs, alone.steps[0].obs)
+        assert job.objective[-1] == alone.objective[0]
+
+
+def test_episodes_end_in_both_ways():
+    """Else what is compared above would be less than it seems."""
+    ends = {name: set(play_in_engine(t := make(name), make_episodes(t, 8)).end.tolist()) for name in ("qd_hopper", "qd_ant")}
+    assert TERMINATED in ends["qd_hopper"]
+    assert TRUNCATED in ends["qd_ant"]
