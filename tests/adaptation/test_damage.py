@@ -7,6 +7,7 @@ from conftest import BACKENDS, ROBOTS, random_solutions, same
 import gaits
 from gaits.adaptation.damage import Damage, parse_damage
 from gaits.physics import world
+from gaits.physics.robots import load_robot
 
 
 def play(task, **options):
@@ -94,9 +95,9 @@ def test_a_function_has_no_robot_to_damage():
 def test_damages_share_what_is_read_from_the_model():
     """Every position of a slider is another robot; what is kept must not grow with them."""
     task = gaits.make_task("qd_hopper", max_steps=2)
-    known = world.read_model.cache_info().currsize
+    known = load_robot.cache_info().currsize
     for strength in np.linspace(0, 0.9, 10):
         world.find_layout(Damage({"foot_joint": strength}, {"foot": 1 - strength}).apply(task).robot)
-    assert world.read_model.cache_info().currsize <= known + 1
+    assert load_robot.cache_info().currsize <= known + 1
     caches = [value for value in vars(world).values() if hasattr(value, "cache_info")]
-    assert caches == [world.read_model]
+    assert caches == [load_robot]

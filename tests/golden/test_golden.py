@@ -1,4 +1,4 @@
-"""Episodes recorded from the original QDGym come back number for number: step by step and whole, in the engine and in Bullet."""
+"""Episodes recorded from the original QDGym come back number for number, by steps and whole, in the engine and in Bullet."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ import gaits
 from gaits.cli import main
 from gaits.episodes import NON_FINITE, TERMINATED, TRUNCATED, Setup
 from gaits.episodes.episode import draw_noise
-from gaits.physics.policy import Actor
 from gaits.physics import mujoco as ours
+from gaits.physics.policy import Actor
 from gaits.tasks.mujoco import MUJOCO
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'gaits[mujoco]'")

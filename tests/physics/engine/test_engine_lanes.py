@@ -30,7 +30,9 @@ def played(task):
     return play_in_engine(task, make_episodes(task, N, scale=2.0, noise=0.4))
 
 
-@pytest.mark.parametrize("order", [range(N)[::-1], [3, 1, 4, 1, 5, 9, 2, 6], [7], [8, 0], [2, 7, 1], [0, 9, 4, 4, 3]], ids=str)
+@pytest.mark.parametrize(
+    "order", [range(N)[::-1], [3, 1, 4, 1, 5, 9, 2, 6], [7], [8, 0], [2, 7, 1], [0, 9, 4, 4, 3]], ids=str
+)
 def test_order_and_neighbours(task, played, order):
     job = play_in_engine(task, again(played, list(order)))
     for place, number in enumerate(order):
@@ -109,4 +111,3 @@ class TestNumbersThatAreNotFinite:
         job = again(played)
         player.play(job)
         same_job(job, played)
-

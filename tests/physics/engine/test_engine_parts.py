@@ -8,7 +8,22 @@ from numba import njit
 
 import gaits
 from gaits.physics.engine import algebra, contact, seeds
-from gaits.physics.lanes import EIGHT, FOUR, ONE, any_lane, cos, lanes, like, one_lane, opposite, part, select, sin, sqrt, width
+from gaits.physics.lanes import (
+    EIGHT,
+    FOUR,
+    ONE,
+    any_lane,
+    cos,
+    lanes,
+    like,
+    one_lane,
+    opposite,
+    part,
+    select,
+    sin,
+    sqrt,
+    width,
+)
 from gaits.physics.policy import Actor
 from gaits.physics.world import start_angles
 
@@ -217,7 +232,9 @@ def obvious(policy, solution, x):
     return x
 
 
-@pytest.mark.parametrize("sizes", [(28, 128, 128, 8), (5, 70, 9, 200, 2), (15, 64, 3), (3, 8, 8, 1), (9, 7), (1, 1)], ids=str)
+@pytest.mark.parametrize(
+    "sizes", [(28, 128, 128, 8), (5, 70, 9, 200, 2), (15, 64, 3), (3, 8, 8, 1), (9, 7), (1, 1)], ids=str
+)
 def test_policies_act_alike(sizes):
     policy = gaits.MLP(sizes[0], sizes[1:-1], sizes[-1])
     actor = Actor(policy.sizes)
