@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conformance.player import same_job
-from conftest import ROBOTS, random_solutions
+from conftest import ALIKE, random_solutions
 from physics.engine.playing import again, hurt, keep_on, make_episodes, play_in_bullet, play_in_engine
 
 import gaits
@@ -24,21 +24,21 @@ def compare(task: gaits.Task, job) -> None:
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 3.0])
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", ALIKE)
 def test_policies_of_several_scales(name, scale):
     task = make(name)
     compare(task, make_episodes(task, EPISODES.get(name, 8), scale, first=10))
 
 
 @pytest.mark.parametrize("noise", [0.3, 1.5])
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", ALIKE)
 def test_noisy_actions(name, noise):
     task = make(name)
     statistics = {"obs_mean": np.linspace(-0.2, 0.2, task.obs_dim), "obs_std": np.linspace(0.5, 2.0, task.obs_dim)}
     compare(task, make_episodes(task, EPISODES.get(name, 8), noise=noise, first=20, **statistics))
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", ALIKE)
 def test_on_the_ground(name):
     """Robots that fell lie on many points at once, turn over, and push their joints to the end of their range."""
     task = keep_on(make(name, 400))
@@ -48,7 +48,7 @@ def test_on_the_ground(name):
     assert (job.end == TRUNCATED).all()
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", ALIKE)
 def test_damage_and_friction(name):
     task = hurt(make(name))
     job = make_episodes(task, EPISODES.get(name, 6), scale=2.0, noise=0.2, first=40)

@@ -167,7 +167,7 @@ def test_quaternions():
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Bullet's sort
+# Contacts
 # ---------------------------------------------------------------------------------------------------------------------
 
 
@@ -205,6 +205,31 @@ def test_sorting_leaves_ties_as_bullet_does(values):
 
 def test_nothing_to_sort():
     contact.quicksort(np.zeros(0, np.int64), np.zeros(0, np.int64), 0, np.zeros(8, np.int64))
+
+
+def bullet_choice(points, depths, local, depth):
+    """btPersistentManifold::sortCachedPoints."""
+    deepest = min([(depth, -1), *((d, i) for i, d in enumerate(depths))])[1]
+    corners = ((1, 3, 2), (0, 3, 2), (0, 3, 1), (0, 2, 1))
+    areas = [np.cross(local - points[a], points[b] - points[c]) for a, b, c in corners]
+    return int(np.argmax([0.0 if i == deepest else area @ area for i, area in enumerate(areas)]))
+
+
+def test_a_fifth_point_replaces_the_one_that_bullet_gives_up():
+    """So rare that hardly any episode has it."""
+    pose, chosen = np.array([1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]), set()
+    for _ in range(200):
+        points = rng.normal(size=(5, 3)) * (1, 1, 0.01)
+        known, count = np.zeros((4, contact.POINT)), 0
+        for i, point in enumerate(points):
+            before = known.copy()
+            count = contact.update(known.ravel(), count, pose, tuple(point), 0.05, True)
+            assert count == min(i + 1, 4)
+        (slot,) = np.flatnonzero((known != before).any(axis=1))
+        assert slot == bullet_choice(points[:4], points[:4, 2], points[4], points[4, 2])
+        np.testing.assert_array_equal(known[slot, [0, 1, 2, 3, 4, 5]], points[4, [0, 1, 2, 0, 1, 2]])
+        chosen.add(int(slot))
+    assert chosen == {0, 1, 2, 3}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
