@@ -10,6 +10,9 @@ from physics.engine.playing import again, hurt, keep_on, make_episodes, play_in_
 
 import gaits
 from gaits.episodes import TERMINATED, TRUNCATED, Batch, make_job
+from gaits.physics import bullet
+from gaits.physics.engine.simulator import EngineSimulator
+from gaits.physics.world import find_layout
 
 EPISODES = {"qd_ant": 4, "qd_half_cheetah": 4, "qd_humanoid": 3}
 STEPS = {"qd_humanoid": 60}
@@ -71,6 +74,31 @@ def test_contact_points_do_not_outlive_an_episode(before):
         job = play_in_engine(task, episodes(*numbers))
         np.testing.assert_array_equal(job.steps[len(numbers) - 1].obs, alone.steps[0].obs)
         assert job.objective[-1] == alone.objective[0]
+
+
+def test_a_link_that_lies_on_two_shapes():
+    """The half-cheetah on torso and head: which comes first is left to a sort of Bullet's that is not stable."""
+    pytest.importorskip("pybullet", reason="needs gaits[bullet]")
+    task = keep_on(gaits.make_task("qd_half_cheetah"))
+    ours, theirs = EngineSimulator(task), bullet.make_simulator(task)
+    rng = np.random.default_rng(0)
+    q0, push = rng.uniform(-0.1, 0.1, task.action_dim), 1.5 * rng.normal(size=task.action_dim)
+    ours.reset(q0)
+    theirs.reset(q0)
+    on_both = 0
+    for t in range(120):
+        action = (push * np.sign(np.sin(0.12 * t)) + 0.5 * rng.normal(size=task.action_dim)).astype(np.float32)
+        assert ours.step(action) == theirs.step(action)
+        np.testing.assert_array_equal(ours.state.obs, theirs.state.obs)
+        on_both += points_of(ours, "torso").all()
+    theirs.close()
+    assert on_both > 20
+
+
+def points_of(simulator, link):
+    """How many points each shape of a link has on the floor."""
+    model, number = simulator.workplace.model, 1 + find_layout(simulator.task.robot).links.index(link)
+    return simulator.workplace.memory.points.reshape(model.shapes, -1)[model.shape_link == number, 0]
 
 
 def test_episodes_end_in_both_ways():
