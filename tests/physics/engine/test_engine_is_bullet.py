@@ -36,9 +36,10 @@ def test_policies_of_several_scales(name, scale):
 @pytest.mark.parametrize("noise", [0.3, 1.5])
 @pytest.mark.parametrize("name", ALIKE)
 def test_noisy_actions(name, noise):
-    task = make(name)
-    statistics = {"obs_mean": np.linspace(-0.2, 0.2, task.obs_dim), "obs_std": np.linspace(0.5, 2.0, task.obs_dim)}
-    compare(task, make_episodes(task, EPISODES.get(name, 8), noise=noise, first=20, **statistics))
+    """And observations that every policy sees in its own way."""
+    task, n, rng = make(name), EPISODES.get(name, 8), np.random.default_rng(0)
+    mean, std = rng.normal(0, 0.2, (n, task.obs_dim)), rng.uniform(0.5, 2, (n, task.obs_dim))
+    compare(task, make_episodes(task, n, noise=noise, first=20, obs_mean=mean, obs_std=std))
 
 
 @pytest.mark.parametrize("name", ALIKE)
