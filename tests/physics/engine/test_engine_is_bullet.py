@@ -77,11 +77,23 @@ def test_contact_points_do_not_outlive_an_episode(before):
         assert job.objective[-1] == alone.objective[0]
 
 
+@pytest.mark.parametrize("name", ALIKE)
+def test_a_start_without_any_motion(name):
+    """A robot that falls straight down turns by nothing, or next to nothing."""
+    ours, theirs = both(gaits.make_task(name))
+    still = np.zeros(ours.body.n_joints)
+    ours.reset(still)
+    theirs.reset(still)
+    for _ in range(20):
+        assert ours.step(still.astype(np.float32)) == theirs.step(still.astype(np.float32))
+        np.testing.assert_array_equal(ours.state.obs, theirs.state.obs)
+    theirs.close()
+
+
 def test_a_link_that_lies_on_two_shapes():
     """The half-cheetah on torso and head: which comes first is left to a sort of Bullet's that is not stable."""
-    pytest.importorskip("pybullet", reason="needs gaits[bullet]")
     task = keep_on(gaits.make_task("qd_half_cheetah"))
-    ours, theirs = EngineSimulator(task), bullet.make_simulator(task)
+    ours, theirs = both(task)
     rng = np.random.default_rng(0)
     q0, push = rng.uniform(-0.1, 0.1, task.action_dim), 1.5 * rng.normal(size=task.action_dim)
     ours.reset(q0)
@@ -94,6 +106,12 @@ def test_a_link_that_lies_on_two_shapes():
         on_both += points_of(ours, "torso").all()
     theirs.close()
     assert on_both > 20
+
+
+def both(task):
+    """The task's robot in the engine and in Bullet."""
+    pytest.importorskip("pybullet", reason="needs gaits[bullet]")
+    return EngineSimulator(task), bullet.make_simulator(task)
 
 
 def points_of(simulator, link):
