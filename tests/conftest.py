@@ -16,10 +16,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 ROBOTS = [task.name for task in QDGYM]
 
+# The humanoid's limbs touch each other, which the engine does not play yet. Delete the mark when it does.
+SELF_CONTACT = pytest.mark.xfail(reason="the engine has no contact of a robot with itself", strict=False)
+ALIKE = [pytest.param(name, marks=SELF_CONTACT) if name == "qd_humanoid" else name for name in ROBOTS]
+"""Robots that the engine plays as Bullet does."""
 
-@pytest.fixture(params=["native", "pybullet"])
+
+BACKENDS = ("engine", "bullet", "pybullet")
+
+
+@pytest.fixture(params=BACKENDS)
 def backend(request, monkeypatch):
-    """Both ways to play an episode."""
+    """All ways to play an episode."""
+    if request.param != "engine":
+        pytest.importorskip("pybullet", reason="needs gaits[bullet]")
     monkeypatch.setenv("GAITS_PHYSICS", request.param)
     return request.param
 
@@ -29,10 +39,11 @@ def random_solutions(task: gaits.Task, n: int, seed: int = 0, scale: float = 1.0
     return np.float32(scale) * np.stack([task.policy.init(rng) for _ in range(n)])
 
 
-def same(a, b) -> bool:
-    """Two Results are equal to the last bit."""
+def same(one, *others) -> bool:
+    """Results are equal to the last bit."""
     return all(
-        np.array_equal(getattr(a, name), getattr(b, name))
+        np.array_equal(getattr(one, name), getattr(other, name))
+        for other in others
         for name in ("objective", "measures", "length", "failed", "episode_objective", "seeds")
     )
 

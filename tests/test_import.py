@@ -14,7 +14,7 @@ def test_importing_is_light():
 
 
 def test_pybullet_is_quiet():
-    code = "from gaits.physics import capi; capi.pybullet(); print('done')"
+    code = "from gaits.physics.bullet import capi; capi.pybullet(); print('done')"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("done\n", "")
 

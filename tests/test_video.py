@@ -11,7 +11,8 @@ import gaits
 from gaits import video
 from gaits.adaptation.damage import parse_damage
 from gaits.archives.cells import name_cell
-from gaits.physics import kernel, make_simulator
+from gaits.physics import make_simulator
+from gaits.physics.walking import SECONDS_PER_STEP
 from gaits.physics.world import start_angles
 
 imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg")
@@ -36,7 +37,7 @@ def test_the_best_in_real_time(run, tmp_path):
     made = video.make_video(run.folder, out=tmp_path / "x.mp4", size=(96, 64), progress=lambda *done: seen.append(done))
     (played,) = made.played
     about, frames = read(made.path)
-    expected = round(played.episode.length * kernel.SECONDS_PER_STEP * 30)
+    expected = round(played.episode.length * SECONDS_PER_STEP * 30)
     assert len(frames) == expected
     assert seen == [(n + 1, expected) for n in range(expected)]
     assert about["fps"] == 30

@@ -10,19 +10,38 @@ from conftest import random_solutions
 
 import gaits
 from gaits.episodes import Batch, make_job
+from gaits.physics.engine.player import EnginePlayer
+
+
+class TestEngine(PlayerSuite):
+    @classmethod
+    def make(cls, task):
+        return EnginePlayer(task)
+
+
+class TestEngineOnFourLegs(TestEngine):
+    """The arithmetic of robots that do not live in a plane."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def task(cls):
+        return gaits.make_task("qd_ant", max_steps=60)
 
 
 class TestBullet(PlayerSuite):
-    pass
+    physics = "bullet"
 
-
-class TestPybulletModule(PlayerSuite):
     @pytest.fixture(autouse=True, scope="class")
     @classmethod
-    def force_module(cls):
+    def force_physics(cls):
+        pytest.importorskip("pybullet", reason="needs gaits[bullet]")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("GAITS_PHYSICS", "pybullet")
+            patch.setenv("GAITS_PHYSICS", cls.physics)
             yield
+
+
+class TestPybulletModule(TestBullet):
+    physics = "pybullet"
 
 
 class TestMujoco(PlayerSuite):

@@ -19,6 +19,16 @@ class TestLocalEvaluator(EvaluatorSuite):
         return gaits.LocalEvaluator(task, workers=workers)
 
 
+class TestBullet(EvaluatorSuite):
+    @pytest.fixture(autouse=True)
+    def force_bullet(self, monkeypatch):
+        pytest.importorskip("pybullet", reason="needs gaits[bullet]")
+        monkeypatch.setenv("GAITS_PHYSICS", "bullet")
+
+    def make(self, task, workers):
+        return gaits.LocalEvaluator(task, workers=workers)
+
+
 class TestThroughTheModule(EvaluatorSuite):
     @pytest.fixture(autouse=True)
     def force_module(self, monkeypatch):

@@ -1,4 +1,4 @@
-"""Episodes recorded from the original QDGym come back number for number, three ways."""
+"""Episodes recorded from the original QDGym come back number for number, by steps and whole, in the engine and in Bullet."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from conftest import ROBOTS
 
 import gaits
-from gaits.episodes import TERMINATED, TRUNCATED, Setup
-from gaits.physics import make_simulator
+from gaits.episodes import TERMINATED, TRUNCATED, Batch, make_job
+from gaits.physics import make_player
 from gaits.physics.world import start_angles
 
 HERE = Path(__file__).parent
@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 
 def some_episodes(name, backend):
     """All that were recorded; through the module, which is slow, the first."""
-    return itertools.islice(episodes(name), None if backend == "native" else 1)
+    return itertools.islice(episodes(name), 1 if backend == "pybullet" else None)
 
 
 def episodes(name):
@@ -58,16 +58,25 @@ def test_environment(name, backend):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_whole_rollout(name, backend):
+def test_whole_episodes(name, backend, monkeypatch):
     """A policy of zeros acts 0; the recorded actions are played as its noise."""
     task = gaits.make_task(name)
-    simulator = make_simulator(task)
-    zeros = np.zeros(task.obs_dim, np.float32)
-    for episode in some_episodes(name, backend):
-        q0 = start_angles(int(episode["seed"]), task.action_dim)
-        np.testing.assert_array_equal(q0, episode["q0"])
-        solution = np.zeros(task.solution_dim, np.float32)
-        played = simulator.rollout(Setup(solution, 0, zeros, zeros + 1, episode["actions"], record=True), q0)
+    recorded = {int(episode["seed"]): episode for episode in some_episodes(name, backend)}
+
+    def noise(seed, scale, steps, size):
+        np.testing.assert_array_equal(start_angles(seed, size), recorded[seed]["q0"])
+        actions = recorded[seed]["actions"]
+        return np.concatenate([actions, np.zeros((steps - len(actions), size), np.float32)])
+
+    monkeypatch.setattr("gaits.episodes.job.draw_noise", noise)
+    monkeypatch.setattr("gaits.physics.engine.player.draw_noise", noise)
+    solutions = np.zeros((len(recorded), task.solution_dim))
+    job = make_job(task, Batch(solutions, transitions=True, action_noise=1.0), list(recorded))
+    player = make_player(task)
+    player.play(job)
+    player.close()
+    for i, episode in enumerate(recorded.values()):
+        played = job.episode(i)
         assert played.length == len(episode["rewards"])
         assert played.end == (TRUNCATED if episode["truncated"] else TERMINATED)
         np.testing.assert_array_equal(played.steps.obs, episode["obs"])
@@ -75,4 +84,3 @@ def test_whole_rollout(name, backend):
         np.testing.assert_allclose(played.steps.rewards, episode["rewards"], rtol=0, atol=1e-9)
         np.testing.assert_array_equal(played.measures, episode["measures"])
         assert played.objective == pytest.approx(float(episode["return"]), abs=1e-7)
-    simulator.close()

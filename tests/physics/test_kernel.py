@@ -6,21 +6,24 @@ import numpy as np
 import pytest
 
 import gaits
-from gaits.physics import capi, kernel
+from gaits.physics import walking
+from gaits.physics.bullet import capi
+from gaits.physics.compiling import compiled
+from gaits.physics.policy import Actor, tanh32
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n", [1, 3, 7, 8, 11, 16, 17, 22, 40])
 def test_sums_are_numpy_sums(dtype, n):
     for values in np.random.default_rng(n).standard_normal((50, n)).astype(dtype):
-        assert kernel.pairwise_sum(values) == values.sum()
+        assert walking.pairwise_sum(values, n) == values.sum()
 
 
 def test_euler_angles_are_pybullets():
     quaternions = np.random.default_rng(0).standard_normal((200, 4))
     quaternions /= np.linalg.norm(quaternions, axis=1, keepdims=True)
     for q in quaternions:
-        np.testing.assert_allclose(kernel.euler(*q), capi.pybullet().getEulerFromQuaternion(q), rtol=0, atol=1e-15)
+        np.testing.assert_allclose(walking.euler(*q), capi.pybullet().getEulerFromQuaternion(q), rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("pitch", [-np.pi / 2, np.pi / 2])
@@ -28,17 +31,22 @@ def test_euler_angles_are_pybullets():
 def test_at_a_right_angle_of_pitch_all_else_is_yaw(pitch, yaw):
     c, s, sign = np.cos(yaw / 2) * np.sqrt(0.5), np.sin(yaw / 2) * np.sqrt(0.5), np.sign(pitch)
     q = (-sign * s, sign * c, s, c)
-    np.testing.assert_allclose(kernel.euler(*q), (0, pitch, yaw), rtol=0, atol=1e-12)
-    np.testing.assert_allclose(kernel.euler(*q), capi.pybullet().getEulerFromQuaternion(q), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(walking.euler(*q), (0, pitch, yaw), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(walking.euler(*q), capi.pybullet().getEulerFromQuaternion(q), rtol=0, atol=1e-15)
+
+
+@compiled
+def tanh(x):
+    return tanh32(x)
 
 
 def test_tanh():
     x = np.concatenate([np.linspace(-20, 20, 100_001), np.logspace(-30, 0, 1000)]).astype(np.float32)
-    y = np.array([kernel.tanh32(v) for v in x])
+    y = np.array([tanh(v) for v in x])
     np.testing.assert_allclose(y, np.tanh(x.astype(float)), rtol=5e-7, atol=0)
     assert np.abs(y).max() <= 1
-    assert np.isnan(kernel.tanh32(np.float32(np.nan)))
-    assert kernel.tanh32(np.float32(np.inf)) == pytest.approx(1)
+    assert np.isnan(tanh(np.float32(np.nan)))
+    assert tanh(np.float32(np.inf)) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("hidden", [(128, 128), (7,), (), (33, 5, 64)])
@@ -47,10 +55,8 @@ def test_three_forward_passes_agree(hidden):
     rng = np.random.default_rng(0)
     solution = policy.init(rng) + rng.normal(0, 0.1, policy.solution_dim).astype(np.float32)
     obs = rng.uniform(-5, 5, (20, 15)).astype(np.float32)
-    sizes, weights = np.array(policy.sizes), np.empty_like(solution)
-    kernel.transpose_weights(sizes, solution, weights)
-    actions = np.empty((20, 3), np.float32)
-    for row, action in zip(obs, actions, strict=True):
-        kernel.forward(sizes, weights, row, np.empty(2 * sizes.max(), np.float32), action)
+    actor = Actor(policy.sizes)
+    actor.take(solution)
+    actions = [actor.act(row, np.zeros(15, np.float32), np.ones(15, np.float32)) for row in obs]
     np.testing.assert_allclose(actions, policy.act(solution, obs), rtol=0, atol=3e-6)
     np.testing.assert_allclose(actions, policy.act_jax(solution, obs), rtol=0, atol=3e-6)

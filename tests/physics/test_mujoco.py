@@ -16,8 +16,8 @@ import gaits
 from gaits.cli import main
 from gaits.episodes import NON_FINITE, TERMINATED, TRUNCATED, Setup
 from gaits.episodes.episode import draw_noise
-from gaits.physics import kernel
 from gaits.physics import mujoco as ours
+from gaits.physics.policy import Actor
 from gaits.tasks.mujoco import MUJOCO
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'gaits[mujoco]'")
@@ -95,17 +95,14 @@ def test_table(player, env):
 
 
 def test_actions_are_the_shared_policys(player):
-    """Fails, too, when Numba's cache has an episode compiled with an older kernel.py: then touch mujoco_kernel.py."""
     task, solution = player.task, random_solutions(player.task, 1)[0]
     mean, std = np.full(task.obs_dim, 0.1, np.float32), np.full(task.obs_dim, 2.0, np.float32)
     noise = draw_noise(3, 0.1, task.max_steps, task.action_dim)
     episode = player.rollout(Setup(solution, 3, mean, std, noise, True))
-    weights, buffer = np.empty_like(solution), np.empty(2 * player.sizes.max(), np.float32)
-    kernel.transpose_weights(player.sizes, solution, weights)
+    actor = Actor(task.policy.sizes)
+    actor.take(solution)
     for obs, noise_row, action in zip(episode.steps.obs, noise, episode.steps.actions, strict=False):
-        expected = np.empty_like(action)
-        kernel.forward(player.sizes, weights, (obs - mean) / std, buffer, expected)
-        np.testing.assert_array_equal(action, expected + noise_row)
+        np.testing.assert_array_equal(action, actor.act(obs, mean, std) + noise_row)
 
 
 def test_an_episode_depends_on_its_policy_and_seed_alone(player):

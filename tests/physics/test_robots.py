@@ -10,7 +10,8 @@ import pytest
 from conftest import ROBOTS
 
 import gaits
-from gaits.physics import capi, world
+from gaits.physics import world
+from gaits.physics.bullet import capi, scene
 from gaits.physics.robots import BASE, FIXED, MODELS, REVOLUTE, load_robot
 
 TOOL = Path(__file__).parents[2] / "tools" / "make_robots.py"
@@ -74,7 +75,7 @@ def test_the_layout_is_bullets(name):
     layout, p = world.find_layout(robot), capi.pybullet()
     client = p.connect(p.DIRECT)
     here = {"physicsClientId": client}
-    (body,) = p.loadMJCF(world.model_path(robot.model), flags=world.MODEL_FLAGS, **here)
+    (body,) = p.loadMJCF(scene.model_path(robot.model), flags=scene.MODEL_FLAGS, **here)
     infos = [p.getJointInfo(body, link, **here) for link in range(p.getNumJoints(body, **here))]
     frictions = [p.getDynamicsInfo(body, link, **here)[1] for link in range(len(infos))]
     p.disconnect(client)

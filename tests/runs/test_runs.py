@@ -127,6 +127,15 @@ def test_every_algorithm_resumes_exactly(tmp_path, name, settings, iteration, ar
     assert_same_run(gaits.resume(tmp_path / "run", workers=2), expected)
 
 
+def test_the_physics_does_not_matter(reference, tmp_path, monkeypatch):
+    """A run begun in Bullet goes on in the engine, and ends as if it had been there from the start."""
+    pytest.importorskip("pybullet", reason="needs gaits[bullet]")
+    monkeypatch.setenv("GAITS_PHYSICS", "bullet")
+    train(tmp_path / "run", callback=stop_at(4))
+    monkeypatch.setenv("GAITS_PHYSICS", "engine")
+    assert_same_run(gaits.resume(tmp_path / "run"), reference)
+
+
 def test_resuming_many_times(reference, tmp_path):
     train(tmp_path / "run", callback=stop_at(1))
     for iteration in (2, 3, 6):

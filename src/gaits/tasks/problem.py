@@ -85,7 +85,7 @@ class Problem:
 
     def find_robot(self, task: Task) -> Robot:
         """The robot that can be drawn and damaged."""
-        raise ValueError(f"{task.name} has no robot of QDGym's. Choose a task such as qd_hopper.")
+        raise ValueError(f"{task.name} has no robot of QDGym's, which this needs. Choose a task such as qd_hopper.")
 
     def find_function(self, task: Task) -> Function:
         """The function whose gradients are known."""
