@@ -26,11 +26,12 @@ import gaits
 from gaits.episodes import Batch, make_job
 from gaits.physics.engine import planar, spatial, step
 from gaits.physics.engine.constants import SUBSTEPS
-from gaits.physics.engine.contact import collide_floor, find_spots
+from gaits.physics.engine.contact import collide_floor
 from gaits.physics.engine.model import Memory, view_memory, view_model
 from gaits.physics.engine.player import EnginePlayer
 from gaits.physics.engine.reading import read
 from gaits.physics.engine.solver import iterate
+from gaits.physics.engine.spots import find_spots
 from gaits.physics.lanes import EIGHT, FOUR, ONE, lanes, part, wide, width
 from gaits.physics.policy import choose_action, lay_out, view_network
 from gaits.physics.walking import judge, state_of, view_body, view_states

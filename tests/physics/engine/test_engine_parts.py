@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 
 import gaits
-from gaits.physics.engine import algebra, contact, seeds
+from gaits.physics.engine import algebra, seeds, spots
 from gaits.physics.lanes import (
     EIGHT,
     FOUR,
@@ -196,7 +196,7 @@ def test_sorting_leaves_ties_as_bullet_does(values):
     for n in list(range(1, 30)) * 3:
         key = rng.integers(0, values, n)
         found, wanted = np.arange(n), list(range(n))
-        contact.quicksort(found, key, n, np.zeros(2 * n + 8, np.int64))
+        spots.quicksort(found, key, n, np.zeros(2 * n + 8, np.int64))
         bullet_sort(wanted, key, 0, n - 1)
         assert found.tolist() == wanted
         unstable |= wanted != np.argsort(key, kind="stable").tolist()
@@ -204,7 +204,7 @@ def test_sorting_leaves_ties_as_bullet_does(values):
 
 
 def test_nothing_to_sort():
-    contact.quicksort(np.zeros(0, np.int64), np.zeros(0, np.int64), 0, np.zeros(8, np.int64))
+    spots.quicksort(np.zeros(0, np.int64), np.zeros(0, np.int64), 0, np.zeros(8, np.int64))
 
 
 def bullet_choice(points, depths, local, depth):

@@ -141,12 +141,12 @@ def sort_manifolds(robot, work, lane):
         if work.points[width(work.point) * manifold + lane] > 0:
             order[length] = manifold
             length += 1
-    _quicksort(order, robot.manifold_group, length, part(order, robot.manifolds))
+    quicksort(order, robot.manifold_group, length, part(order, robot.manifolds))
     return length
 
 
 @compiled
-def _quicksort(order, key, length, stack):
+def quicksort(order, key, length, stack):
     """Hoare's, with the middle as pivot."""
     depth = 0
     stack[0], stack[1] = 0, length - 1
