@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 
 import gaits
-from gaits.physics.engine import algebra, seeds, spots
+from gaits.physics.engine import algebra, contact, seeds, spots
 from gaits.physics.lanes import (
     EIGHT,
     FOUR,
