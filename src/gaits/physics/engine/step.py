@@ -118,6 +118,7 @@ def substep(robot, work, pose, after):
 @merged
 def step(robot, work):
     """Four substeps. Afterwards work.pose is current, and work.before a substep older: what Bullet reports (7.3)."""
-    for _ in range(SUBSTEPS // 2):
-        substep(robot, work, work.pose, work.before)
-        substep(robot, work, work.before, work.pose)
+    pose, after = work.pose, work.before
+    for _ in range(SUBSTEPS):
+        substep(robot, work, pose, after)
+        pose, after = after, pose
