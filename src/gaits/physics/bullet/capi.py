@@ -27,9 +27,11 @@ _HANDLES = (
     "b3SaveStateCommandInit",
 )
 
-MISSING = "This needs Bullet, which gaits does without otherwise. Install it with: pip install 'gaits[bullet]'"
-
 _import_lock = threading.Lock()
+
+
+class NoBullet(ModuleNotFoundError, ValueError):
+    """The module pybullet is not installed."""
 
 
 @contextlib.contextmanager
@@ -54,12 +56,14 @@ def quiet(stream: int) -> Iterator[None]:
 
 @functools.cache
 def pybullet() -> ModuleType:
-    """The pybullet module, without its banner. Raises ValueError, with the remedy, where there is none."""
+    """The pybullet module, without its banner. Raises NoBullet, with the remedy, where there is none."""
     with _import_lock, quiet(2):
         try:
             import pybullet
         except ModuleNotFoundError as error:
-            raise ValueError(MISSING) from error
+            raise NoBullet(
+                "This needs Bullet, which gaits does without otherwise. Install it with: pip install 'gaits[bullet]'"
+            ) from error
 
     return pybullet
 
