@@ -207,6 +207,18 @@ def test_nothing_to_sort():
     spots.quicksort(np.zeros(0, np.int64), np.zeros(0, np.int64), 0, np.zeros(8, np.int64))
 
 
+@pytest.mark.parametrize(("bare", "order"), [(False, [1.0, 2.0]), (True, [2.0, 1.0])])
+def test_a_compound_forgets_points_before_it_adds_one(bare, order):
+    """A bare shape does so afterwards, and its last point takes the place of the one that is gone."""
+    pose = np.array([1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0])
+    known = np.zeros((4, contact.POINT))
+    assert contact.update(known.ravel(), 0, pose, (0.0, 0.0, 0.0), 0.05, bare) == 1
+    assert contact.update(known.ravel(), 1, pose, (1.0, 0.0, 0.0), 0.05, bare) == 2
+    known[0, 3] = 0.1  # the first one's spot on the floor: further away than the threshold
+    assert contact.update(known.ravel(), 2, pose, (2.0, 0.0, 0.0), 0.05, bare) == 2
+    assert known[:2, 0].tolist() == order
+
+
 def bullet_choice(points, depths, local, depth):
     """btPersistentManifold::sortCachedPoints."""
     deepest = min([(depth, -1), *((d, i) for i, d in enumerate(depths))])[1]
