@@ -17,11 +17,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 ROBOTS = [task.name for task in QDGYM]
 
 # The humanoid's limbs touch each other, which the engine does not play yet. Delete the mark when it does.
-SELF_CONTACT = pytest.mark.xfail(reason="the engine has no contact of a robot with itself", strict=False)
-ALIKE = [pytest.param(name, marks=SELF_CONTACT) if name == "qd_humanoid" else name for name in ROBOTS]
-"""Robots that the engine plays as Bullet does."""
-
-
 BACKENDS = ("engine", "bullet", "pybullet")
 
 

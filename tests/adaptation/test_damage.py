@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import ALIKE, BACKENDS, random_solutions, same
+from conftest import BACKENDS, ROBOTS, random_solutions, same
 
 import gaits
 from gaits.adaptation.damage import Damage, parse_damage
@@ -39,7 +39,7 @@ def test_a_sound_robot_is_the_same_robot():
     assert parse_damage([], ["foot=2"])
 
 
-@pytest.mark.parametrize("name", ALIKE)
+@pytest.mark.parametrize("name", ROBOTS)
 def test_all_backends_agree_under_damage(name, monkeypatch):
     task = gaits.make_task(name, max_steps=100)
     robot = task.robot

@@ -8,7 +8,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from conftest import ALIKE, ROBOTS
+from conftest import ROBOTS
 
 import gaits
 from gaits.episodes import TERMINATED, TRUNCATED, Batch, make_job
@@ -37,7 +37,7 @@ def test_table_agrees_with_the_recording(name):
         assert tuple(data["foot_list"]) == task.robot.feet
 
 
-@pytest.mark.parametrize("name", ALIKE)
+@pytest.mark.parametrize("name", ROBOTS)
 def test_environment(name, backend):
     env = gymnasium.make(gaits.make_task(name).env_id, disable_env_checker=True)
     for episode in some_episodes(name, backend):
@@ -57,7 +57,7 @@ def test_environment(name, backend):
     env.close()
 
 
-@pytest.mark.parametrize("name", ALIKE)
+@pytest.mark.parametrize("name", ROBOTS)
 def test_whole_episodes(name, backend, monkeypatch):
     """A policy of zeros acts 0; the recorded actions are played as its noise."""
     task = gaits.make_task(name)

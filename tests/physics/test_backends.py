@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import ALIKE, BACKENDS, random_solutions, same
+from conftest import BACKENDS, ROBOTS, random_solutions, same
 
 import gaits
 from gaits import physics
@@ -12,7 +12,7 @@ from gaits.physics.bullet import capi
 from gaits.physics.world import start_angles
 
 
-@pytest.mark.parametrize("name", ALIKE)
+@pytest.mark.parametrize("name", ROBOTS)
 def test_all_play_the_same_episodes(name, monkeypatch):
     task = gaits.make_task(name, max_steps=200)
     solutions = random_solutions(task, 4, seed=9, scale=1.5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conformance.player import same_job
-from conftest import ALIKE, random_solutions
+from conftest import ROBOTS, random_solutions
 from physics.engine.playing import again, hurt, keep_on, make_episodes, play_in_bullet, play_in_engine
 
 import gaits
@@ -27,14 +27,14 @@ def compare(task: gaits.Task, job) -> None:
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 3.0])
-@pytest.mark.parametrize("name", ALIKE)
+@pytest.mark.parametrize("name", ROBOTS)
 def test_policies_of_several_scales(name, scale):
     task = make(name)
     compare(task, make_episodes(task, EPISODES.get(name, 8), scale, first=10))
 
 
 @pytest.mark.parametrize("noise", [0.3, 1.5])
-@pytest.mark.parametrize("name", ALIKE)
+@pytest.mark.parametrize("name", ROBOTS)
 def test_noisy_actions(name, noise):
     """And observations that every policy sees in its own way."""
     task, n, rng = make(name), EPISODES.get(name, 8), np.random.default_rng(0)
@@ -42,7 +42,7 @@ def test_noisy_actions(name, noise):
     compare(task, make_episodes(task, n, noise=noise, first=20, obs_mean=mean, obs_std=std))
 
 
-@pytest.mark.parametrize("name", ALIKE)
+@pytest.mark.parametrize("name", ROBOTS)
 def test_on_the_ground(name):
     """Robots that fell lie on many points at once, turn over, and push their joints to the end of their range."""
     task = keep_on(make(name, 400))
@@ -52,7 +52,7 @@ def test_on_the_ground(name):
     assert (job.end == TRUNCATED).all()
 
 
-@pytest.mark.parametrize("name", ALIKE)
+@pytest.mark.parametrize("name", ROBOTS)
 def test_damage_and_friction(name):
     task = hurt(make(name))
     job = make_episodes(task, EPISODES.get(name, 6), scale=2.0, noise=0.2, first=40)
@@ -77,7 +77,7 @@ def test_contact_points_do_not_outlive_an_episode(before):
         assert job.objective[-1] == alone.objective[0]
 
 
-@pytest.mark.parametrize("name", ALIKE)
+@pytest.mark.parametrize("name", ROBOTS)
 def test_a_start_without_any_motion(name):
     """A robot that falls straight down turns by nothing, or next to nothing."""
     ours, theirs = both(gaits.make_task(name))

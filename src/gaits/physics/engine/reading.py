@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from gaits.physics.compiling import compiled, inline
+from gaits.physics.compiling import compiled
 from gaits.physics.engine import planar
 from gaits.physics.engine.algebra import get3, get9, mv
 from gaits.physics.lanes import one_lane, part, sqrt, width
@@ -41,16 +39,6 @@ def _largest(ii, jj, kk, w, j, k, i):
     return j * t, k * t, s * 0.5, w * t
 
 
-@inline
-def _zeros_are_negative(rotation, root):
-    """Whether x and z of a planar torso's quaternion are -0: then roll and yaw of a robot upside down are -π instead of π.
-
-    Bullet multiplies zeros by sines on the way to the matrix, and their signs come through once in two turns.
-    """
-    upside_down, by_trace = rotation[0] < 0.0, rotation[0] + rotation[4] + rotation[8] > 0.0
-    return upside_down and by_trace and rotation[2] > 0.0 and math.cos(0.5 * root) > 0.0
-
-
 @compiled
 def read(robot, work, lane, body, state):
     """Fill a State of the step just made: joints are current, links are where they were a substep ago."""
@@ -63,8 +51,6 @@ def read(robot, work, lane, body, state):
     rotation = get9(torso, 0)
     state.torso[0], state.torso[1], state.torso[2] = get3(torso, 9)
     state.torso[3], state.torso[4], state.torso[5], state.torso[6] = quaternion(rotation)
-    if robot.planar and _zeros_are_negative(rotation, q[2]):
-        state.torso[3], state.torso[5] = -0.0, -0.0
     if body.torso < 0:
         state.torso[7], state.torso[8], state.torso[9] = get3(u, 3)
     else:
