@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import textwrap
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from gaits.analysis.collect import CURVES, Collection
 from gaits.archives import Archive, load_objectives
 from gaits.archives.heatmaps import COLORS, draw_archive, draw_profile
 from gaits.runs import Run, load_run
+from gaits.runs.files import write_whole, writing
 from gaits.runs.history import last_iteration
 
 # Colour-blind safe; the paper's five keep the paper's colours and markers.
@@ -169,15 +171,15 @@ def save_growth(run: Run, path: Path, frames: int = 40, seconds: float = 8.0) ->
         return []
 
     shown = [*moments.tolist(), *([last] * max(1, len(moments) // 5))]  # rest at the end before it starts again
-    FuncAnimation(figure, draw, frames=shown, cache_frame_data=False).save(
-        path, PillowWriter(max(1, round(len(shown) / seconds))), dpi=90
-    )
+    animation = FuncAnimation(figure, draw, frames=shown, cache_frame_data=False)
+    with writing(path) as part:
+        animation.save(part, PillowWriter(max(1, round(len(shown) / seconds))), dpi=90)
 
 
 def save(figure: Figure, stem: Path) -> None:
     """As PNG and PDF."""
-    figure.savefig(stem.with_suffix(".png"), dpi=200)
-    figure.savefig(stem.with_suffix(".pdf"), dpi=300)
+    for form, dpi in (("png", 200), ("pdf", 300)):
+        write_whole(stem.with_suffix(f".{form}"), functools.partial(figure.savefig, format=form, dpi=dpi))
 
 
 def _figure(width: float, height: float) -> Figure:

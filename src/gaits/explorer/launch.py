@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from gaits.console import say
+from gaits.console import say, tell
 from gaits.explorer.records import Record, make_records
 from gaits.runs import Run, find_runs, load_run
 
@@ -40,7 +40,7 @@ def serve(records: list[Record], host: str = "127.0.0.1", port: int = 0, browser
     listener = listen(host, port)
     address = _address(host, listener.getsockname()[1])
     n = len(records)
-    print(f"{n} run{'s' * (n != 1)} at {address}\nStop with Ctrl-C.", flush=True)
+    tell(f"{n} run{'s' * (n != 1)} at {address}\nStop with Ctrl-C.")
     if host not in ("127.0.0.1", "localhost", "::1"):
         say("anybody who can reach this address can look at these runs and play episodes on this machine.")
 
@@ -51,7 +51,7 @@ def serve(records: list[Record], host: str = "127.0.0.1", port: int = 0, browser
     config = uvicorn.Config(make_app(records, host, ready), log_level="warning", timeout_graceful_shutdown=1)
     with contextlib.closing(listener), contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listener])
-    print("Stopped.")
+    tell("Stopped.")
 
 
 def import_server() -> tuple[Any, Callable[..., Any]]:

@@ -20,6 +20,7 @@ import numpy as np
 
 from gaits import archives
 from gaits.archives import Archive, make_archive
+from gaits.console import command
 from gaits.runs import history
 from gaits.runs.config import Config, load_config
 from gaits.tasks import Task
@@ -53,7 +54,9 @@ class Run:
             raise ValueError(f"{path} cannot be read as metrics ({error}).") from None
         absent = [name for name in ("iteration", "evaluations", "seconds") if name not in table]
         if absent:
-            raise ValueError(f"{path} has no {' and no '.join(absent)}. Write it again with: gaits resume {self.folder}")
+            raise ValueError(
+                f"{path} has no {' and no '.join(absent)}. Write it again with: {command('resume', self.folder)}"
+            )
         return table
 
     @property

@@ -8,7 +8,6 @@ import functools
 import json
 import os
 import platform
-import shlex
 import subprocess
 import uuid
 from dataclasses import dataclass, field
@@ -16,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from gaits.algorithms import ALGORITHMS
-from gaits.checks import lookup, make_settings, positive, whole_number
-from gaits.runs.files import write_whole
+from gaits.checks import check_label, lookup, make_settings, positive, whole_number
+from gaits.console import command
+from gaits.runs.files import write_text
 from gaits.tasks import OURS, TASKS, Task, make_task, register_task
 from gaits.tasks.unknown import Unknown
 from gaits.versions import run_versions
@@ -32,8 +32,8 @@ def find_git_revision() -> str | None:
     """Revision of the working copy gaits runs from, or None where it was installed as a package."""
 
     def git(*words: str) -> str:
-        command = ["git", "-C", str(Path(__file__).parent), *words]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+        asked = ["git", "-C", str(Path(__file__).parent), *words]
+        return subprocess.run(asked, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
 
     try:
         git(
@@ -71,8 +71,8 @@ class Config:
         for name, low in (("seed", 0), ("evaluations", 1), ("checkpoint_iterations", 1)):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), low))
         positive(self, "checkpoint_minutes")
-        if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
-            raise ValueError(f"name must be some text; got {self.name!r}.")
+        if self.name is not None:
+            check_label("name", self.name)
         if self.name != self.algorithm and self.name in (*ALGORITHMS, *TASKS):
             raise ValueError(f"name {self.name!r} is that of another algorithm or task; choose one of its own.")
         for name in ("task_fields", "settings", "versions"):
@@ -111,25 +111,25 @@ class Config:
     def command(self) -> str:
         """The command line that makes this run."""
         task = (self.own_task or {}).get("source") or self.task
-        words = ["gaits train", task, self.algorithm, f"--evaluations {self.evaluations}", f"--seed {self.seed}"]
+        words: list[Any] = ["train", task, self.algorithm, "--evaluations", self.evaluations, "--seed", self.seed]
         for name, value in {**self.changed_fields, **self.changed_settings}.items():
             option = name.replace("_", "-")
             if isinstance(value, bool):
                 words.append(f"--{option}" if value else f"--no-{option}")
             else:
-                words.append(f"--{option} {' '.join(map(str, value)) if isinstance(value, (list, tuple)) else value}")
+                words += [f"--{option}", *(value if isinstance(value, (list, tuple)) else [value])]
         if self.name is not None:
-            words.append(f"--name {shlex.quote(self.name)}")
-        return " ".join(words)
+            words += ["--name", self.name]
+        return command(*words)
 
     def resume_command(self, folder: Path) -> str:
         """The command line that goes on with this run."""
         source = (self.own_task or {}).get("source")
-        return f"gaits resume {folder}" + (f" --task {source}" if source else "")
+        return command("resume", folder, *(["--task", source] if source else []))
 
     def save(self, folder: Path) -> None:
         text = json.dumps(dataclasses.asdict(self), indent=2) + "\n"
-        write_whole(folder / "config.json", lambda file: file.write(text.encode()))
+        write_text(folder / "config.json", text)
 
 
 def _changed(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:

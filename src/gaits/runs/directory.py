@@ -15,9 +15,10 @@ from typing import Any
 
 from gaits import archives
 from gaits.algorithms.base import Iteration
+from gaits.console import command
 from gaits.runs import checkpoint
 from gaits.runs.config import Config, load_config
-from gaits.runs.files import write_whole
+from gaits.runs.files import make_folder, open_to_change, write_text, write_whole
 from gaits.runs.history import History
 from gaits.search import Search
 
@@ -51,7 +52,7 @@ class RunDirectory:
         lines = [] if self._metrics else [",".join(row)]
         lines.append(",".join(_cell(value) for value in row.values()))
         self._metrics += lines
-        with open(self.metrics_path, "a") as file:
+        with open_to_change(self.metrics_path) as file:
             file.write("".join(line + "\n" for line in lines))
         if self._is_due(search.counters.iteration):
             self.save(search)
@@ -71,8 +72,7 @@ class RunDirectory:
             return
         began = time.monotonic()
         state = {"search": search.state(), "history": self.history.arrays(), "metrics": self._metrics}
-        self.checkpoints.mkdir(exist_ok=True)
-        checkpoint.save(self.checkpoints, state, self.config.id, iteration)
+        checkpoint.save(make_folder(self.checkpoints), state, self.config.id, iteration)
         self._write_views(search)
         self.saved_iteration, self._saved_at = iteration, time.monotonic()
         self._save_seconds = self._saved_at - began
@@ -95,7 +95,7 @@ class RunDirectory:
         if previous:
             found[0].unlink()
         text = "".join(line + "\n" for line in self._metrics)
-        write_whole(self.metrics_path, lambda file: file.write(text.encode()))
+        write_text(self.metrics_path, text)
         self._write_views(search)
 
     def _load(self, found: list[Path]) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class RunDirectory:
         except checkpoint.CheckpointError as error:
             good = next((path for path in found[1:] if self._is_good(path)), None)
             remedy = (
-                f"The previous checkpoint, iteration {int(good.stem)}, is good: gaits resume {self.folder} --previous"
+                f"The previous checkpoint, iteration {int(good.stem)}, is good: {command('resume', self.folder, '--previous')}"
                 if good
                 else "There is no other checkpoint to go back to."
             )
@@ -125,8 +125,7 @@ def _cell(value: float) -> str:
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold the run's folder for this process; the system lets go of it when the process ends, however it ends."""
-    path = folder / ".lock"
-    with open(path, "a+") as file:
+    with open_to_change(folder / ".lock") as file:
         try:
             _lock(file.fileno())
         except OSError:
@@ -156,11 +155,13 @@ def _lock(descriptor: int) -> None:
 def check_free(folder: Path) -> None:
     """Raise unless a new run can be made in this folder."""
     if (folder / "config.json").exists():
-        again = f"gaits resume {folder}"
+        again = command("resume", folder)
         with contextlib.suppress(ValueError):  # of a config that is damaged
             again = load_config(folder).resume_command(folder)
         raise ValueError(f"{folder} already holds a run. Continue it with: {again}   or choose another --out.")
-    if folder.is_dir() and any(name != ".lock" and not name.endswith(".part") for name in os.listdir(folder)):
+    if folder.is_dir() and any(
+        name != ".lock" and not (name.startswith(".") and ".part" in name) for name in os.listdir(folder)
+    ):
         raise ValueError(f"{folder} is not empty. Choose another --out, so that nothing of yours is overwritten.")
 
 
@@ -169,7 +170,6 @@ def new_folder(folder: Path) -> Iterator[None]:
     """Make the folder of a new run, and hold it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / ".lock").touch()
     except OSError as error:
         raise ValueError(f"Cannot write to {folder}: {error.strerror}. Choose another --out.") from None
     with locked(folder):

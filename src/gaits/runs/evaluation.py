@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from gaits.archives import Archive, insert, make_archive, summary
-from gaits.runs.files import write_whole
+from gaits.console import command
+from gaits.runs.files import write_text, write_whole
 from gaits.tasks.task import Task
 
 
@@ -60,7 +61,7 @@ class Evaluation:
             "corrected": {name: _or_none(number) for name, number in corrected.items()},
         }
         text = json.dumps(numbers, indent=2, allow_nan=False) + "\n"
-        write_whole(folder / "evaluation.json", lambda file: file.write(text.encode()))
+        write_text(folder / "evaluation.json", text)
 
 
 def _or_none(number: float) -> float | None:
@@ -77,4 +78,6 @@ def load_evaluation(folder: Path) -> Evaluation | None:
     except FileNotFoundError:
         return None
     except Exception as error:  # zip, npy and shape errors come in a dozen types
-        raise ValueError(f"{path} is not a readable evaluation ({error}). Make it again: gaits evaluate {folder}") from None
+        raise ValueError(
+            f"{path} is not a readable evaluation ({error}). Make it again: {command('evaluate', folder)}"
+        ) from None

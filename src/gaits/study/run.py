@@ -5,18 +5,17 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gaits.checks import whole_number
-from gaits.console import say
+from gaits.console import command, say
 from gaits.evaluation.compute import make_compute
 from gaits.evaluation.schedulers import open_cluster
 from gaits.runs.directory import locked
-from gaits.runs.files import write_whole
+from gaits.runs.files import write_text
 from gaits.study.execute import Outcome, Status, execute_in_turn, survey
 from gaits.study.overview import Overview
 from gaits.study.parallel import execute_together
@@ -73,7 +72,7 @@ class StudyReport:
         elif self.failed:
             lines.append(f"Once the reason is gone, the same command tries them again: {again}")
         if self.having("done", "skipped"):
-            lines.append(f"Compare the runs with:\n  gaits compare {shlex.quote(str(self.folder))}")
+            lines.append(f"Compare the runs with:\n  {command('compare', self.folder)}")
         return "\n".join(lines)
 
 
@@ -156,7 +155,6 @@ def _held(folder: Path) -> Iterator[None]:
     """Make the study's folder and hold it: two processes on one study would trip over each other's runs."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / ".lock").touch()
     except OSError as error:
         raise ValueError(f"Cannot write to {folder}: {error.strerror}. Choose another folder.") from None
     with locked(folder):
@@ -169,4 +167,4 @@ def _keep_tracebacks(folder: Path, outcomes: list[Outcome]) -> None:
         return
     text = "\n".join(f"{outcome.run.name}\n{outcome.traceback}" for outcome in outcomes if outcome.status == "failed")
     with contextlib.suppress(OSError):  # the study matters more than its log
-        write_whole(folder / FAILURES, lambda file: file.write(text.encode()))
+        write_text(folder / FAILURES, text)
