@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
@@ -27,19 +28,32 @@ def check_output(path: Path) -> None:
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file through ``write``; whatever happens, ``path`` holds the old content or all of the new."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with open(part, "wb") as file:
+    """Write a file through ``write``; whatever happens, ``path`` holds the old content or all of the new.
+
+    The temporary file has a name that nobody can know and is made by us or not at all; a link at ``path`` is replaced,
+    never followed.
+    """
+    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(part, flags, 0o666), "wb") as file:
+        try:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise
+            file.close()
+            os.replace(part, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+            raise
     _sync_folder(path.parent)
+
+
+def drop_parts(folder: Path) -> None:
+    """Delete what a process that was killed while it wrote left behind; only for the holder of the folder's lock."""
+    for part in folder.glob(".*.part"):
+        with contextlib.suppress(OSError):
+            part.unlink()
 
 
 def _sync_folder(folder: Path) -> None:
