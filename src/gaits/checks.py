@@ -31,7 +31,7 @@ def lookup(kind: str, name: str, table: Mapping[str, T]) -> T:
 
 
 def check_label(what: str, value: Any) -> None:
-    """Raise unless the value is a name that people can read: some text, on one line, not long, without control characters."""
+    """Raise unless the value is a name that people can read: text of one line, not long, without control characters."""
     if not isinstance(value, str) or not value.strip() or not value.isprintable() or len(value) > MAX_LABEL:
         raise ValueError(f"{what} must be some text of at most {MAX_LABEL} printable letters; got {_shorten(value)}.")
 

@@ -120,7 +120,7 @@ def _read(
         except (ValueError, OSError) as error:
             skipped[folder] = str(error)
             continue
-        done = int(table["evaluations"].iloc[-1])
+        done, again = int(table["evaluations"].iloc[-1]), command("resume", folder)
         if run.config.id in seen:
             skipped[folder] = f"it is the same run as {seen[run.config.id]}"
         elif not unfinished and done < run.config.evaluations:
@@ -131,7 +131,7 @@ def _read(
             skipped[folder] = f"it has only {done:,} evaluations, and {evaluations:,} are compared"
         elif not unfinished and not run.finished:
             skipped[folder] = (
-                f"its archive or history is older than its metrics, as after a kill: {command('resume', folder)}"
+                f"its archive or history is older than its metrics, as after a kill: {again}"
             )
         else:
             runs[folder], metrics[folder], seen[run.config.id] = run, table, folder

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -103,8 +104,9 @@ class RunDirectory:
             return checkpoint.load(found[0], self.config.id)
         except checkpoint.CheckpointError as error:
             good = next((path for path in found[1:] if self._is_good(path)), None)
+            back = command("resume", self.folder, "--previous")
             remedy = (
-                f"The previous checkpoint, iteration {int(good.stem)}, is good: {command('resume', self.folder, '--previous')}"
+                f"The previous checkpoint, iteration {int(good.stem)}, is good: {back}"
                 if good
                 else "There is no other checkpoint to go back to."
             )

@@ -71,7 +71,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def open_to_change(path: Path) -> IO[str]:
-    """A file of the run's own, to be read and appended to; made if there is none. A link, whatever it leads to, is refused."""
+    """A file of the run's own, to be read and appended to; made if there is none. A link is refused."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0) | NO_LINKS, 0o666)
     except OSError as error:
@@ -94,6 +94,13 @@ def _make_part(path: Path) -> Path:
     part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}.part{path.suffix}")
     os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | NO_LINKS, 0o666))
     return part
+
+
+def drop_parts(folder: Path) -> None:
+    """Delete what a process that was killed while it wrote left behind; only for the holder of the folder's lock."""
+    for part in folder.glob(".*.part*"):
+        with contextlib.suppress(OSError):
+            part.unlink()
 
 
 def _sync_folder(folder: Path) -> None:
