@@ -124,15 +124,11 @@ def _read(
         if run.config.id in seen:
             skipped[folder] = f"it is the same run as {seen[run.config.id]}"
         elif not unfinished and done < run.config.evaluations:
-            skipped[folder] = (
-                f"it is unfinished, {done:,} of {run.config.evaluations:,} evaluations: {command('resume', folder)}"
-            )
+            skipped[folder] = f"it is unfinished, {done:,} of {run.config.evaluations:,} evaluations: {again}"
         elif evaluations is not None and done < evaluations:
             skipped[folder] = f"it has only {done:,} evaluations, and {evaluations:,} are compared"
         elif not unfinished and not run.finished:
-            skipped[folder] = (
-                f"its archive or history is older than its metrics, as after a kill: {again}"
-            )
+            skipped[folder] = f"its archive or history is older than its metrics, as after a kill: {again}"
         else:
             runs[folder], metrics[folder], seen[run.config.id] = run, table, folder
     return runs, metrics, skipped

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gaits.algorithms import ALGORITHMS
-from gaits.checks import check_label, lookup, make_settings, positive, whole_number
+from gaits.checks import check_label, check_source, lookup, make_settings, positive, whole_number
 from gaits.console import command
 from gaits.runs.files import write_text
 from gaits.tasks import OURS, TASKS, Task, make_task, register_task
@@ -78,6 +78,8 @@ class Config:
         for name in ("task_fields", "settings", "versions"):
             if not isinstance(getattr(self, name), dict):
                 raise ValueError(f"{name} must be a table; got {getattr(self, name)!r}.")
+        if self.own_task is not None and self.own_task.get("source") is not None:
+            check_source(self.own_task["source"])
 
     def make_task(self) -> Task:
         """The task. One of the user's own that is not registered can be looked at, not played: no code is imported."""
