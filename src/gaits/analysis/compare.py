@@ -15,6 +15,7 @@ from gaits.algorithms import ALGORITHMS
 from gaits.analysis import sentences, statistics, tables
 from gaits.analysis.collect import Collection, MinObjective, collect
 from gaits.analysis.statistics import CONTRASTS, Contrast
+from gaits.console import plain
 from gaits.runs.files import make_folder, write_text
 
 TESTED = {
@@ -29,6 +30,7 @@ CLAIMS = {
 }
 """What the paper's contrasts without a number are about."""
 Welch = bool | Literal["auto"]
+FORMULA = tuple("=+-@\t\r＝＋－＠")  # the wide ones are read the same
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,9 @@ def write_csv(path: Path, table: pd.DataFrame, index: bool = True) -> None:
 
 
 def _harmless(cell: object) -> object:
-    return f"'{cell}" if isinstance(cell, str) and cell.lstrip().startswith(tuple("=+-@\t\r＝＋－＠")) else cell
+    if not isinstance(cell, str):
+        return cell
+    return f"'{plain(cell)}" if cell.lstrip(" ").startswith(FORMULA) else plain(cell)
 
 
 def file_name(label: str) -> str:

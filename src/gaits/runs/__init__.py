@@ -20,7 +20,7 @@ import numpy as np
 
 from gaits import archives
 from gaits.archives import Archive, make_archive
-from gaits.console import command
+from gaits.console import command, say
 from gaits.runs import history
 from gaits.runs.config import Config, load_config
 from gaits.tasks import Task
@@ -113,11 +113,20 @@ def find_runs(folders: Iterable[str | Path]) -> list[Path]:
     """Run folders; a folder of runs and studies stands for all of them. What is neither stays, to be named as such."""
     found: list[Path] = []
     for folder in map(Path, folders):
-        inside = sorted(path.parent for path in folder.glob("*/config.json"))
-        for study in sorted(folder.glob("*/study.json")):
-            inside += sorted(path.parent for path in study.parent.glob("*/config.json"))
+        inside = _inside(folder, "config.json")
+        for study in _inside(folder, "study.json"):
+            inside += _inside(study, "config.json")
         found += [folder] if (folder / "config.json").exists() or not inside else inside
     return list(dict.fromkeys(found))
+
+
+def _inside(folder: Path, name: str) -> list[Path]:
+    """Folders in a folder that have such a file. A stranger's links could lead to any run of yours, so they are left out."""
+    found = sorted(path.parent for path in folder.glob(f"*/{name}"))
+    for path in found:
+        if path.is_symlink():
+            say(f"left out {path}: it is a link. To have it, name it.")
+    return [path for path in found if not path.is_symlink()]
 
 
 def load_archive(path: str | Path) -> Archive:

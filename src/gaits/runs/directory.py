@@ -39,7 +39,10 @@ class RunDirectory:
 
     @property
     def checkpoints(self) -> Path:
-        return self.folder / "checkpoint"
+        folder = self.folder / "checkpoint"
+        if folder.is_symlink():
+            raise ValueError(f"{folder} is a link, and links are not followed. Put the folder itself there.")
+        return folder
 
     @property
     def metrics_path(self) -> Path:

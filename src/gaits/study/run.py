@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from gaits.checks import whole_number
 from gaits.console import command, say
 from gaits.evaluation.compute import make_compute
 from gaits.evaluation.schedulers import open_cluster
+from gaits.reading import read_json
 from gaits.runs.directory import locked
 from gaits.runs.files import write_text
 from gaits.study.execute import Outcome, Status, execute_in_turn, survey
@@ -106,7 +106,7 @@ def run_study(
     try:
         with _held(folder), stop_signals() as stop, contextlib.ExitStack() as stack:
             if shared.scheduler is not None:
-                address = stack.enter_context(open_cluster(shared.scheduler, shared.workers))
+                address = stack.enter_context(open_cluster(shared.scheduler, shared.workers, shared.tls))
                 shared = dataclasses.replace(shared, scheduler=address, workers=None)
             stack.enter_context(contextlib.closing(overview))
             _remember(study, folder)
@@ -143,7 +143,7 @@ def _remember(study: Study, folder: Path) -> None:
 def _names_and_seeds(folder: Path) -> tuple[list[str], list[int]]:
     """Tasks and variants, and seeds, of the study before; whether or not its tasks are known now."""
     try:
-        document = json.loads((folder / FILE).read_text())
+        document = read_json(folder / FILE)
         variants = [variant["name"] for variant in document.get("variant", [])]
         return [*document["tasks"], *document.get("algorithms", []), *variants], document["seeds"]
     except (OSError, ValueError, LookupError, TypeError, AttributeError):  # there is none, or it is damaged
