@@ -108,7 +108,7 @@ class Record:
     def _read_map(self) -> dict[str, np.ndarray]:
         """The archive without its solutions."""
         try:
-            with open_file(self.run.folder / "archive.npz") as raw, np.load(raw, allow_pickle=False) as file:
+            with open_file(self.run.folder / "archive.npz") as raw, np.load(raw) as file:
                 return {key: file[key] for key in file.files if key != "solution"}
         except NotNow:
             raise
@@ -146,7 +146,7 @@ class Record:
     def elite(self, cell: int) -> Elite:
         """The elite of a cell. Only its row of the solutions is read, which are most of the file."""
         try:
-            with open_file(self.run.folder / "archive.npz") as raw, np.load(raw, allow_pickle=False) as file:
+            with open_file(self.run.folder / "archive.npz") as raw, np.load(raw) as file:
                 rows = np.flatnonzero(file["index"] == cell)
                 if not rows.size:
                     raise NotThere(f"Cell {cell} of {self.name} is empty.")
