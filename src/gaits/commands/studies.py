@@ -26,7 +26,7 @@ def study(
     compute: Annotated[Compute, Flat] = Compute(),  # noqa: B008 - it is frozen
     at_once: Annotated[int, arg(help="Runs that share a cluster, each in a process of its own; needs --scheduler.")] = 1,
     prune: Annotated[
-        bool, arg(help="Delete checkpoints of runs that are finished; they cannot be made longer then.")
+        bool, arg(help="Delete checkpoints of finished runs; they cannot be made longer then.")
     ] = False,
     dry_run: Annotated[bool, arg(help="Only list the runs.")] = False,
 ) -> None:

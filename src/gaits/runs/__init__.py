@@ -24,7 +24,7 @@ from gaits import archives
 from gaits.archives import Archive, make_archive
 from gaits.reading import read_lines
 from gaits.runs import history
-from gaits.runs.binding import Changed, check_file, same_arrays, same_lines
+from gaits.runs.binding import Changed, changed_words, check_file, load_manifest, same_arrays, same_lines
 from gaits.runs.config import Config, load_config
 from gaits.tasks import Task
 
@@ -61,10 +61,18 @@ class Run:
             raise
         except (OSError, ValueError) as error:
             raise ValueError(f"{path} cannot be read as metrics ({error}).") from None
+        self._check_end(table)
         absent = [name for name in ("iteration", "evaluations", "seconds") if name not in table]
         if absent:
             raise ValueError(f"{path} has no {' and no '.join(absent)}. Write it again with: gaits resume {self.folder}")
         return table
+
+    def _check_end(self, table: pd.DataFrame) -> None:
+        """Raise if a run that has done all its evaluations has rows after its last one."""
+        manifest = load_manifest(self.folder, self.config.id)
+        n = 0 if manifest is None else manifest["metrics"]["lines"] - 1
+        if 0 < n < len(table) and table["evaluations"].iloc[n - 1] >= self.config.evaluations:
+            raise Changed(changed_words(self.folder, "metrics"))
 
     @property
     def archive(self) -> Archive:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from gaits import archives
-from gaits.reading import read_arrays, read_lines
+from gaits.reading import read_arrays
 from gaits.runs import Run, checkpoint, load_run
-from gaits.runs.binding import FILES, changed_words, check_file, known, same_arrays, same_lines
+from gaits.runs.binding import FILES, check_file, known, load_manifest, same_arrays
 from gaits.runs.directory import RunDirectory, locked
 from gaits.runs.evaluation import load_evaluation
 from gaits.search import Search
@@ -60,21 +60,19 @@ def check_run(folder: Path) -> Verdict:
 
 
 def _check_file(run: Run, name: str, verdict: Verdict) -> None:
-    path = run.folder / FILES[name]
+    path, written = run.folder / FILES[name], load_manifest(run.folder, run.config.id)
+    if written is None and not path.exists():
+        return  # it was not written yet
     try:
         if name == "metrics":
-            lines = read_lines(path)
-            check_file(run.folder, run.config.id, name, same_lines(lines))
-            if run.finished and any(
-                len(lines) > binds["metrics"]["lines"] for binds in known(run.folder, run.config.id)[:1]
-            ):
-                verdict.wrong.append(changed_words(run.folder, name))
+            _ = run.metrics
+            if not path.exists() and written and written["metrics"]["lines"]:
+                raise FileNotFoundError
         else:
             check_file(run.folder, run.config.id, name, same_arrays(read_arrays(path)))
             _ = run.archive if name == "archive" else run.history
     except FileNotFoundError:
-        if known(run.folder, run.config.id):
-            verdict.wrong.append(f"{path} is missing.")
+        verdict.wrong.append(f"{path} is missing.")
     except ValueError as error:
         verdict.wrong.append(str(error))
 
