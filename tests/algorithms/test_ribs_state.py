@@ -17,11 +17,10 @@ CACHED = {"field_desc", "dtypes", "dtypes_with_index", "field_list", "field_list
 
 def of_ribs(thing, found):
     """All objects of ribs inside one, itself included."""
-    if type(thing).__module__.startswith("ribs.") and hasattr(thing, "__dict__"):
-        if id(thing) not in found:
-            found[id(thing)] = thing
-            for value in vars(thing).values():
-                of_ribs(value, found)
+    if type(thing).__module__.startswith("ribs.") and hasattr(thing, "__dict__") and id(thing) not in found:
+        found[id(thing)] = thing
+        for value in vars(thing).values():
+            of_ribs(value, found)
     return found.values()
 
 

@@ -211,6 +211,7 @@ def _check_shapes(shapes: Shapes) -> None:
         "index": (n, ("<i4", "<i8")),
         "ranges": ((*k, 2), ("<f8",)),
         "min_objective": ((), ("<f8",)),
+        "seed": (n, ("<i8",)),
         kind.cells: (k, ("<i4", "<i8")) if kind.cells == "dims" else ((*shapes[kind.cells][0][:1], *k), ("<f8",)),
     }
     for name, (shape, dtype) in shapes.items():
