@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "gaits"
 
 FLOORS = [
-    {"names", "settings", "console", "policies", "reading"},
+    {"names", "settings", "console", "policies", "reading", "states", "checks", "drawing"},
     {"tasks", "episodes", "versions"},
     {"physics", "evaluation", "gradients", "archives", "devices", "cells", "centroids", "damage"},
     {"algorithms"},

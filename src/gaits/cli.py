@@ -11,6 +11,7 @@ from gaits.commands.lists import algorithms, bench, tasks
 from gaits.commands.repertoire import adapt, explore, export, video
 from gaits.commands.studies import compare, evaluate, study
 from gaits.commands.training import make_train, resume
+from gaits.commands.upkeep import check, prune
 from gaits.console import say
 from gaits.tasks import TASKS
 
@@ -32,6 +33,8 @@ def make_app(args: Sequence[str]) -> tyro.extras.SubcommandApp:
     for command in (
         make_train(settings),
         resume,
+        check,
+        prune,
         study,
         evaluate,
         compare,

@@ -25,7 +25,8 @@ import numpy as np
 JSON_BYTES, JSON_DEPTH, JSON_TEXT = 1_000_000, 16, 10_000
 TABLE_BYTES, LINE_BYTES, TABLE_LINES = 1 << 30, 20_000, 20_000_000
 MEMBERS = 64
-ARRAY_BYTES = 1 << 36
+PACKED_BYTES, PACKED_RATIO = 1 << 28, 50
+"""Arrays unpack to this much, or to so many times the file; ours are not packed at all."""
 DTYPES = ("|b1", "|i1", "|u1", "<i4", "<i8", "<f4", "<f8")
 """All numbers that files of gaits are made of, as NumPy's files spell them."""
 
@@ -144,9 +145,8 @@ def read_arrays(
     path: Path,
     wanted: Collection[str] | None = None,
     check: Callable[[Shapes], None] | None = None,
-    limit: int = ARRAY_BYTES,
 ) -> dict[str, np.ndarray]:
-    """Arrays of an npz by name; those ``wanted``, or all. Headers first: ``check`` sees all shapes before any number is read.
+    """Arrays of an npz by name, those ``wanted`` or all. ``check`` sees every shape before any number is read.
 
     A file that is not there is a FileNotFoundError; all else that can be wrong is Refused.
     """
@@ -154,7 +154,7 @@ def read_arrays(
         try:
             _check_directory(raw)
             with zipfile.ZipFile(raw) as file:
-                return _read_members(file, os.fstat(raw.fileno()).st_size, wanted, check, limit)
+                return _read_members(file, os.fstat(raw.fileno()).st_size, wanted, check)
         except Refused as error:
             raise Refused(f"{path} cannot be used: {error}.") from None
         except (OSError, ValueError, KeyError, EOFError, RuntimeError, NotImplementedError, struct.error) as error:
@@ -188,7 +188,6 @@ def _read_members(
     size: int,
     wanted: Collection[str] | None,
     check: Callable[[Shapes], None] | None,
-    limit: int,
 ) -> dict[str, np.ndarray]:
     members = {}
     for info in file.infolist():
@@ -209,7 +208,7 @@ def _read_members(
     if check is not None:
         check({name: (shape, descr) for name, (shape, descr, _, _) in heads.items()})
     chosen = [name for name in members if wanted is None or name in wanted]
-    total = sum(members[name].file_size for name in chosen)
+    total, limit = sum(members[name].file_size for name in chosen), max(PACKED_BYTES, PACKED_RATIO * size)
     if total > limit:
         raise Refused(f"its arrays would take {total:,} bytes, and at most {limit:,} can be right")
     return {name: _read_array(file, members[name], *heads[name]) for name in chosen}
@@ -244,7 +243,7 @@ def _read_array(
 
 def read_into(stream: IO[bytes], array: np.ndarray) -> None:
     """Fill a contiguous array from a stream."""
-    flat = memoryview(array.reshape(-1, order="A").view(np.uint8)) if array.size else memoryview(b"")
+    flat = array.reshape(-1, order="A").view(np.uint8).data if array.size else memoryview(b"")
     for start in range(0, len(flat), _CHUNK):
         part = stream.read(min(_CHUNK, len(flat) - start))
         if len(part) != min(_CHUNK, len(flat) - start):

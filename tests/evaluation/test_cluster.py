@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pickle
 import shutil
 import signal
 import socket
@@ -289,7 +288,9 @@ def test_a_job_played_in_parts_is_the_job(bounds, episodes):
     whole, cut_up = make(), make()
     Pool(1).play(task, whole)
     for start, stop in bounds:
-        take_outcomes(cut_up, start, play_chunk(pickle.dumps(task), cut_up.part(start, stop), {}))
+        from distributed.protocol import serialize_bytes
+
+        take_outcomes(cut_up, start, play_chunk(serialize_bytes(task), cut_up.part(start, stop), {}))
     assert whole.complete
     for name in ("objective", "measures", "length", "end"):
         np.testing.assert_array_equal(getattr(cut_up, name), getattr(whole, name))

@@ -17,7 +17,6 @@ from gaits.checks import whole_number
 from gaits.console import command
 from gaits.runs import Run, find_runs, load_run
 from gaits.runs.evaluation import load_evaluation
-from gaits.runs.history import lowest_inserted
 from gaits.tasks import TASKS
 
 MinObjective = Literal["task", "scan"] | float
@@ -214,7 +213,7 @@ def _offsets(runs: dict[str, Run], labels: Labels, min_objective: MinObjective, 
         task = labels.task(run)
         if min_objective == "scan":
             try:
-                low = lowest_inserted(run.folder / "history.npz")
+                low = run.lowest_inserted
             except ValueError as error:
                 skipped[folder] = str(error)
                 del runs[folder]

@@ -16,11 +16,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
 from gaits.analysis.collect import CURVES, Collection
-from gaits.archives import Archive, load_objectives
+from gaits.archives import Archive
 from gaits.archives.heatmaps import COLORS, draw_archive, draw_profile
 from gaits.runs import Run, load_run
 from gaits.runs.files import write_whole, writing
-from gaits.runs.history import last_iteration
 
 # Colour-blind safe; the paper's five keep the paper's colours and markers.
 STYLES = {
@@ -197,8 +196,8 @@ def median_archives(collection: Collection, task: str) -> dict[str, tuple[Run, A
         if run is None:
             continue
         iteration = int(iterations[str(run.folder)])
-        if iteration == last_iteration(run.folder / "history.npz"):
-            archives[name] = (run, load_objectives(run.folder / "archive.npz"))
+        if iteration == run.last_iteration:
+            archives[name] = (run, run.objectives)
         else:  # compared before its end, or its archive is older
             archives[name] = (run, load_run(run.folder).archive_at(iteration))  # a Run keeps its history, and this one goes
     return archives

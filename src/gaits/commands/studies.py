@@ -25,6 +25,7 @@ def study(
     task: OwnTask = (),
     compute: Annotated[Compute, Flat] = Compute(),  # noqa: B008 - it is frozen
     at_once: Annotated[int, arg(help="Runs that share a cluster, each in a process of its own; needs --scheduler.")] = 1,
+    prune: Annotated[bool, arg(help="Delete checkpoints of finished runs; they cannot be made longer then.")] = False,
     dry_run: Annotated[bool, arg(help="Only list the runs.")] = False,
 ) -> None:
     """Make many runs: tasks x algorithms x seeds. Begun runs are resumed, finished ones skipped; failures do not stop it.
@@ -46,7 +47,7 @@ def study(
         tell("\n".join(run.name for run in plan.runs))
         tell(f"{len(plan.runs)} runs of {plan.evaluations:,} evaluations, in {folder}.")
         return
-    report = run_study(plan, folder, watcher=make_overview(plan), at_once=at_once, **vars(compute))
+    report = run_study(plan, folder, watcher=make_overview(plan), at_once=at_once, prune=prune, **vars(compute))
     tell(report)
     if report.interrupted:
         raise KeyboardInterrupt

@@ -8,7 +8,6 @@ leaves costs time and nothing else. What runs on the workers is in ``chunks.py``
 from __future__ import annotations
 
 import contextlib
-import pickle
 import queue
 import time
 import uuid
@@ -70,12 +69,14 @@ class ClusterEvaluator(Evaluator):
         above_zero("deadline", deadline)
         self.task, self.scheduler, self.deadline, self.tls = task, scheduler, deadline, tls
         self.seconds = 0.0  # that a solution took at most, of late; 0: nothing is known yet
-        self._task_bytes = pickle.dumps(task)
         self._closed = False
         with contextlib.ExitStack() as stack:
             self.address = stack.enter_context(open_cluster(scheduler, workers, tls))
             self.client = connect(self.address, tls=tls)
             self._resources = stack.pop_all()
+        from distributed.protocol import serialize_bytes
+
+        self._task_bytes = serialize_bytes(task)
         if not self.threads:
             say(f"{self.address} has no workers yet; {self._remedy}")
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -18,7 +16,7 @@ from gaits.archives import NO_SEED, NOT_ADDED, Archive
 from gaits.episodes import check_seed
 from gaits.explorer.files import NotNow, NotThere, open_file, read_last_row, read_row, read_table, stamp
 from gaits.explorer.packing import pack, plain
-from gaits.runs import Run, history
+from gaits.runs import Run
 from gaits.runs.evaluation import load_evaluation
 
 CURVES = ("qd_score", "coverage", "objective_max")
@@ -118,7 +116,7 @@ class Record:
 
     def archive(self) -> dict[str, Any]:
         """The cells and their elites."""
-        archive = self._read(archives.load_objectives)
+        archive = self._read(solutions=False)
         data = archive.data()
         order = np.argsort(data["index"])
         cell, objective = data["index"][order], data["objective"][order]
@@ -133,19 +131,17 @@ class Record:
         }
         return {name: plain(value) for name, value in found.items()}
 
-    def _read(self, load: Callable[[Path], Archive]) -> Archive:
+    def _read(self, solutions: bool) -> Archive:
         """The archive, checked as whoever loads it would, and to be that of the run's task."""
         open_file(self.run.folder / "archive.npz").close()  # else it says why not
         try:
-            archive, task = load(self.run.folder / "archive.npz"), self.run.task
+            archive, task = self.run.archive if solutions else self.run.objectives, self.run.task
             kind = archives.KINDS[task.archive]
             ranges = np.stack([archive.lower_bounds, archive.upper_bounds], axis=1)
             same = isinstance(archive, kind.archive) and np.array_equal(ranges, task.ranges)
             if not same or not np.array_equal(getattr(archive, kind.cells), kind.of(task)):
                 raise ValueError("its cells are not those of the run's task")
-            if load is archives.load and (
-                archive.solution_dim != task.solution_dim or not np.isfinite(archive.data("solution")).all()
-            ):
+            if solutions and (archive.solution_dim != task.solution_dim or not np.isfinite(archive.data("solution")).all()):
                 raise ValueError("its policies are not those of the run's task")
         except Exception as error:  # zip, npy and shape errors come in a dozen types
             raise NotNow(f"The archive of {self.name} cannot be used ({error}).") from None
@@ -157,13 +153,13 @@ class Record:
         now = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
         with self._lock:
             if now not in self._checked:
-                self._read(archives.load)
+                self._read(solutions=True)
                 self._checked[:] = [now]
 
     def history(self) -> bytes:
         """Every insertion that was accepted, in order: enough for the page to redraw the archive at any iteration."""
         try:
-            rows = history.load(self.run.folder / "history.npz")
+            rows = replace(self.run).history  # anew: a run keeps what it has read
         except (OSError, ValueError) as error:
             raise NotNow(f"The history of {self.name} cannot be read ({error}).") from None
         cells = rows["cell"]

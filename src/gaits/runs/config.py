@@ -14,15 +14,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gaits.algorithms import ALGORITHMS
+import numpy as np
+
+from gaits.algorithms import ALGORITHMS, Algorithm
 from gaits.checks import check_label, check_source, lookup, make_settings, positive, whole_number
 from gaits.console import command
+from gaits.reading import Refused, read_json
+from gaits.runs.binding import check_config
 from gaits.runs.files import write_text
 from gaits.tasks import OURS, TASKS, Task, make_task, register_task
 from gaits.tasks.unknown import Unknown
 from gaits.versions import run_versions
 
 VERSION = 1
+NAME_LETTERS = 100
 OWN_FIELDS = ("title", "measure_names", "measure_range", "obs_dim", "action_dim")
 """What must also be known of a task of the user's own, to read its run where the task is not known."""
 
@@ -73,6 +78,9 @@ class Config:
         positive(self, "checkpoint_minutes")
         if self.name is not None:
             check_label("name", self.name)
+        for name in ("task", "algorithm", "id"):
+            if len(getattr(self, name) or "") > NAME_LETTERS:
+                raise ValueError(f"{name} has {len(getattr(self, name)):,} letters; at most {NAME_LETTERS} fit.")
         if self.name != self.algorithm and self.name in (*ALGORITHMS, *TASKS):
             raise ValueError(f"name {self.name!r} is that of another algorithm or task; choose one of its own.")
         for name in ("task_fields", "settings", "versions"):
@@ -97,6 +105,11 @@ class Config:
 
     def make_settings(self) -> Any:
         return make_settings(ALGORITHMS[self.algorithm].settings, self.algorithm, self.settings)
+
+    def make_algorithm(self) -> Algorithm:
+        """The algorithm at the beginning of the run."""
+        seed = np.random.SeedSequence(self.seed, spawn_key=(0,))
+        return ALGORITHMS[self.algorithm].make(self.make_task(), self.make_settings(), seed)
 
     @property
     def changed_fields(self) -> dict[str, Any]:
@@ -176,7 +189,7 @@ def make_config(task: str | Task, algorithm: str, settings: dict[str, Any], **fi
 def load_config(folder: Path) -> Config:
     path = folder / "config.json"
     try:
-        content = json.loads(path.read_text())
+        content = read_json(path)
         version = content["version"]
         if version != VERSION:
             raise ValueError(f"it has version {version}, and this gaits reads version {VERSION}")
@@ -189,8 +202,11 @@ def load_config(folder: Path) -> Config:
         raise ValueError(
             f"{folder} is not a run: it has no config.json. A run's folder is the --out of gaits train."
         ) from None
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except Refused as error:
+        raise ValueError(str(error)) from None
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, MemoryError) as error:
         raise ValueError(f"{path} cannot be used: {error}") from None
+    check_config(folder, config)
     return config
 
 

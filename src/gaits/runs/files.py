@@ -14,7 +14,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
-RUN_FILES = ("config.json", "metrics.csv", "archive.npz", "history.npz", "evaluation.npz", "evaluation.json")
+RUN_FILES = (
+    "config.json",
+    "metrics.csv",
+    "archive.npz",
+    "history.npz",
+    "evaluation.npz",
+    "evaluation.json",
+    "manifest.json",
+)
 
 
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -101,6 +109,16 @@ def drop_parts(folder: Path) -> None:
     for part in folder.glob(".*.part*"):
         with contextlib.suppress(OSError):
             part.unlink()
+
+
+def sync(path: Path) -> None:
+    """Make what was appended to a file last through a power cut; nothing to do where it does not exist yet."""
+    with contextlib.suppress(FileNotFoundError):
+        descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0))
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _sync_folder(folder: Path) -> None:

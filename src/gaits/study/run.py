@@ -14,8 +14,10 @@ from gaits.console import command, say
 from gaits.evaluation.compute import make_compute
 from gaits.evaluation.schedulers import open_cluster
 from gaits.reading import read_json
+from gaits.runs import load_run
 from gaits.runs.directory import locked
 from gaits.runs.files import write_text
+from gaits.runs.verify import prune as prune_run
 from gaits.study.execute import Outcome, Status, execute_in_turn, survey
 from gaits.study.overview import Overview
 from gaits.study.parallel import execute_together
@@ -82,6 +84,7 @@ def run_study(
     *,
     watcher: Overview | None = None,
     at_once: int = 1,
+    prune: bool = False,
     **compute: Any,
 ) -> StudyReport:
     """Make the runs of a study, each in a folder of its own. Calling it again goes on.
@@ -94,6 +97,7 @@ def run_study(
         folder: Where its runs are.
         watcher: Shows how it is going, as ``make_overview(study)`` does; default: nothing.
         at_once: Runs that go on at the same time on a cluster, each in a process of its own here.
+        prune: Whether runs that are finished lose their checkpoints, and so cannot be made longer.
         compute: What to compute on, as for ``train``; all runs share the cluster.
     """
     folder, overview = Path(folder), watcher or Overview(study)
@@ -117,6 +121,8 @@ def run_study(
                 ended = execute_together(study.runs, folder, at_once, overview, stop, shared)
             for outcome in ended:
                 outcomes.append(outcome)
+                if prune and outcome.status in ("done", "skipped"):
+                    _prune(folder / outcome.run.name)
                 overview.end(outcome)
                 _keep_tracebacks(folder, outcomes)
     except KeyboardInterrupt:
@@ -128,6 +134,13 @@ def run_study(
     if report.complete:
         (folder / FAILURES).unlink(missing_ok=True)  # of an earlier attempt
     return report
+
+
+def _prune(place: Path) -> None:
+    try:
+        prune_run(load_run(place))
+    except ValueError as error:  # one that is damaged, or whose plan became shorter: said, and left alone
+        say(str(error))
 
 
 def _remember(study: Study, folder: Path) -> None:
