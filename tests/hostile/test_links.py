@@ -109,7 +109,7 @@ COMMANDS = {
     "evaluate": ["evaluate", "RUN", "--episodes", "2", "--workers", "1"],
     "export": ["export", "RUN"],
     "adapt": ["adapt", "RUN", "--damage", "foot_joint=0.5", "--trials", "2", "--episodes", "2", "--workers", "1"],
-    "video": ["video", "RUN", "--seconds", "0.2", "--size", "32", "32"],
+    "video": ["video", "RUN", "--seconds", "0.2", "--size", "64", "64"],
     "explore": ["explore", "RUN", "--export", "RUN/page.html"],
     "compare": ["compare", "RUN", "--out", "RUN/comparison"],
 }
