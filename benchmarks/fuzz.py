@@ -12,17 +12,21 @@ import random
 import shutil
 import sys
 import tempfile
+import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import corrupt
 import numpy as np
-from starlette.testclient import TestClient
 
 from gaits.explorer.app import make_app
 from gaits.explorer.records import make_records
 from gaits.runs import load_run
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # newer ones would rather have httpx2
+    from starlette.testclient import TestClient
 
 FILES = ("archive.npz", "history.npz", "metrics.csv", "evaluation.npz", "manifest.json")
 METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH")

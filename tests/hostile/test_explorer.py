@@ -7,12 +7,12 @@ import shutil
 import socket
 import threading
 import time
+import warnings
 
 import pytest
 
 pytest.importorskip("starlette", reason="needs gaits[explore]")
 import uvicorn
-from starlette.testclient import TestClient
 
 import gaits
 from gaits.explorer import app as explorer
@@ -22,6 +22,10 @@ from gaits.explorer.connections import Connection
 from gaits.explorer.launch import find_records
 from gaits.explorer.records import make_records
 from gaits.runs import load_run
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # newer ones would rather have httpx2
+    from starlette.testclient import TestClient
 
 TOKEN = "t0ken"
 

@@ -28,7 +28,7 @@ from gaits.explorer.records import Record
 
 MAX_BODY = 16 * 1024
 MAX_BODY_SECONDS = 10.0
-MAX_EPISODES, MAX_EPISODES_EACH = 16, 6
+MAX_EPISODES, MAX_EPISODES_EACH = 24, 12
 """Played or waiting at once: in all, and for one browser."""
 MAX_MESSAGE = 500
 BINARY = "application/octet-stream"
