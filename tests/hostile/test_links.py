@@ -129,7 +129,7 @@ CASES = [(name, path) for name, paths in WRITTEN.items() for path in paths]
 def test_commands_write_nothing_outside(name, path, run, victim, capsys):
     """Where a run has a link instead of what a command writes."""
     place = run / path
-    place.parent.mkdir(exist_ok=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
     target = victim if place.is_dir() or place.name in ("adapt", "figures") else victim / ".bashrc"
     if place.is_dir():
         shutil.rmtree(place)
