@@ -361,8 +361,9 @@ def test_a_worker_stopped_after_it_finished_does_not_hold_the_run_up(fragile, ca
     """It has played, and is stopped before anybody fetches the result."""
     psutil, task = pytest.importorskip("psutil"), hopper()
     solutions = random_solutions(task, 6)
-    with ClusterEvaluator(task, fragile, deadline=4.0) as a, gaits.LocalEvaluator(task, 1) as b:
+    with ClusterEvaluator(task, fragile) as a, gaits.LocalEvaluator(task, 1) as b:
         a.evaluate(solutions, range(6))  # compiles
+        a.deadline = 8.0
         pending = a.submit(Batch(solutions), range(6))
         while not all(future.done() for future in pending.out):
             time.sleep(0.05)
@@ -372,9 +373,9 @@ def test_a_worker_stopped_after_it_finished_does_not_hold_the_run_up(fragile, ca
         worker.suspend()
         began = time.monotonic()
         one, other = pending.result(), b.evaluate(solutions, range(6))
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 120
     assert same(one, other)
-    assert "no answer for 4 s, so restarting tcp://" in capsys.readouterr().err
+    assert "no answer for 8 s, so restarting tcp://" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
