@@ -200,7 +200,9 @@ def attack(n: int, seed: int = 0, folder: Path | None = None) -> tuple[Counter[s
                 problems.append(f"outside: {what}: {outside} {others}")
             if any(not (one.isprintable() or one in "\n\t") for one in out + err):
                 problems.append(f"escape: {what}: {err[:200]!r}")
-            if code not in (0, 2):
+            if code == 1 and name == "check":
+                counts["refused"] += 1
+            elif code not in (0, 2):
                 problems.append(f"{'hang' if 'hang' in str(code) else 'traceback'}: {what}: {code}")
             elif code == 2:
                 counts["refused"] += 1
@@ -210,6 +212,8 @@ def attack(n: int, seed: int = 0, folder: Path | None = None) -> tuple[Counter[s
                 counts["same bytes"] += 1
             elif fine:
                 counts["allowed edit"] += 1
+            elif "evaluation" in file.name and "robustness" in err:
+                counts["said"] += 1
             elif json.dumps(results(name, run, out)) != json.dumps(truth[name]):
                 problems.append(f"silent: {what}")
             else:

@@ -13,10 +13,13 @@ import numpy as np
 from gaits import archives
 from gaits.algorithms import ALGORITHMS
 from gaits.archives import NO_SEED, NOT_ADDED, Archive
+from gaits.console import say
 from gaits.episodes import check_seed
 from gaits.explorer.files import NotNow, NotThere, open_file, read_last_row, read_row, read_table, stamp
 from gaits.explorer.packing import pack, plain
+from gaits.reading import read_lines
 from gaits.runs import Run
+from gaits.runs.binding import check_file, same_lines
 from gaits.runs.evaluation import load_evaluation
 
 CURVES = ("qd_score", "coverage", "objective_max")
@@ -111,6 +114,8 @@ class Record:
         table, names = read_table(self.run.folder / "metrics.csv"), ("iteration", "evaluations", *CURVES)
         if not set(names) <= set(table):
             return {name: [] for name in names}
+        lines = read_lines(self.run.folder / "metrics.csv")
+        check_file(self.run.folder, self.run.config.id, "metrics", same_lines(lines))
         kept = np.unique(np.linspace(0, len(table) - 1, min(len(table), CURVE_POINTS)).round().astype(int))
         return {name: plain(table[name].to_numpy()[kept]) for name in names}
 
@@ -182,7 +187,8 @@ class Record:
                 return None
             pairs = zip(found.cell.tolist(), found.recorded.tolist(), strict=True)
             known = dict(zip(pairs, found.elite_robustness.tolist(), strict=True))
-        except Exception:  # it is damaged: gaits evaluate says how
+        except Exception as error:
+            say(f"{self.name} is shown without its robustness: {error}")
             return None
         values = [known.get(pair) for pair in zip(cell.tolist(), objective.tolist(), strict=True)]
         return None if all(value is None for value in values) else [plain(value) for value in values]

@@ -11,6 +11,7 @@ manifest.json   what config.json, metrics.csv, archive.npz and history.npz hold,
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import io
 from collections.abc import Callable, Iterable
@@ -105,6 +106,10 @@ class Run:
     def lowest_inserted(self) -> float:
         """The lowest objective that entered the archive."""
         return history.lowest_inserted(self.folder / "history.npz", self._verify("history"))
+
+    def check_history(self) -> None:
+        """Raise if the history is not as it was written; what is said of the archive's age comes from it."""
+        dataclasses.replace(self).history  # noqa: B018 - anew, and not kept
 
     @property
     def finished(self) -> bool:
