@@ -212,7 +212,7 @@ def attack(n: int, seed: int = 0, folder: Path | None = None) -> tuple[Counter[s
                 counts["same bytes"] += 1
             elif fine:
                 counts["allowed edit"] += 1
-            elif "evaluation" in file.name and "robustness" in err:
+            elif any(word in err for word in (file.name, file.stem, "robustness")):
                 counts["said"] += 1
             elif json.dumps(results(name, run, out)) != json.dumps(truth[name]):
                 problems.append(f"silent: {what}")

