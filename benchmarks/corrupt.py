@@ -135,7 +135,7 @@ def results(name: str, run: Path, out: str) -> dict[str, Any]:
 
     if name == "resume":
         table = pd.read_csv(run / "metrics.csv")
-        return {**arrays(run / "archive.npz"), **table.drop(columns=TIMES & set(table)).to_dict("list")}
+        return {**arrays(run / "archive.npz"), **table.drop(columns=TIMES & set(table)).to_dict("list")}  # type: ignore[dict-item]
     if name == "evaluate":
         return arrays(run / "evaluation.npz")
     if name == "export":
@@ -145,7 +145,8 @@ def results(name: str, run: Path, out: str) -> dict[str, Any]:
         return {key: value for key, value in found.items() if key not in ("run", "folder")}
     if name == "compare":
         table = pd.read_csv(run / "comparison" / "runs.csv")
-        return {key: str(values) for key, values in table.items() if key not in ("run", *TIMES) and "seconds" not in key}
+        kept = [str(key) for key in table if key != "run" and "seconds" not in str(key)]
+        return {key: str(table[key]) for key in kept}
     if name == "explore":
         text = (run / "page.html").read_text().split('id="data">', 1)[1].split("</script>", 1)[0]
         (found,) = json.loads(text)["runs"]
