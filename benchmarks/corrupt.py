@@ -213,12 +213,12 @@ def attack(n: int, seed: int = 0, folder: Path | None = None) -> tuple[Counter[s
                 counts["same bytes"] += 1
             elif fine:
                 counts["allowed edit"] += 1
-            elif any(word in err for word in (file.name, file.stem, "robustness")):
-                counts["said"] += 1
-            elif json.dumps(results(name, run, out)) != json.dumps(truth[name]):
-                problems.append(f"silent: {what}")
-            else:
+            elif json.dumps(results(name, run, out)) == json.dumps(truth[name]):
                 counts["no effect"] += 1
+            elif "left out" in err or "without its" in err:
+                counts["said"] += 1
+            else:
+                problems.append(f"silent: {what}")
             shutil.rmtree(run)
     return counts, problems
 
