@@ -16,7 +16,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
 		{ echo "gaits needs Python 3.11, 3.12 or 3.13; $(PYTHON) is $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(READY)
 
@@ -33,11 +33,11 @@ train: $(READY)  ## set up, then train a small repertoire: CMA-MEGA (TD3, ES) on
 bench: $(READY)  ## measure rollout speed side by side with bare physics and the original environments
 	$(BIN)/gaits bench rollout
 
-lock:  ## resolve the newest versions into requirements.lock
+lock:  ## resolve the newest versions into requirements.lock, for all platforms, with hashes
 	$(PYTHON) -m venv --clear $(VENV)-lock
-	$(VENV)-lock/bin/python -m pip install --quiet --upgrade pip
-	$(VENV)-lock/bin/python -m pip install --quiet --group dev hatchling editables .
-	$(VENV)-lock/bin/python -m pip freeze --exclude gaits --exclude pip | grep -v ' @ ' > requirements.lock
+	$(VENV)-lock/bin/python -m pip install --quiet uv
+	printf 'hatchling\neditables\n' | $(VENV)-lock/bin/uv pip compile pyproject.toml - --upgrade --universal --generate-hashes \
+		--python-version 3.11 --group dev --quiet --no-annotate --no-header --no-emit-index-url --output-file requirements.lock
 	rm -rf $(VENV)-lock
 
 clean:  ## remove .venv and caches

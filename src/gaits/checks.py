@@ -7,6 +7,7 @@ import difflib
 import math
 import numbers
 import operator
+import re
 import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -14,15 +15,38 @@ from typing import Any, TypeVar
 import numpy as np
 
 T = TypeVar("T")
+MAX_LABEL = 200
+_NAME = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
+SOURCE = re.compile(f"{_NAME}:{_NAME}")
 
 
 def lookup(kind: str, name: str, table: Mapping[str, T]) -> T:
     """``table[name]``, or a ValueError that suggests the nearest name."""
     if name in table:
         return table[name]
-    close = difflib.get_close_matches(str(name).lower().replace("-", "_"), table, n=1, cutoff=0.4)
+    word = str(name)[:MAX_LABEL].lower().replace("-", "_")
+    close = difflib.get_close_matches(word, table, n=1, cutoff=0.4)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    raise ValueError(f"No {kind} is called {name!r}.{hint} Known: {', '.join(table)}.")
+    raise ValueError(f"No {kind} is called {_shorten(name)}.{hint} Known: {', '.join(table)}.")
+
+
+def check_label(what: str, value: Any) -> None:
+    """Raise unless the value is a name that people can read: text of one line, not long, without control characters."""
+    if not isinstance(value, str) or not value.strip() or not value.isprintable() or len(value) > MAX_LABEL:
+        raise ValueError(f"{what} must be some text of at most {MAX_LABEL} printable letters; got {_shorten(value)}.")
+
+
+def check_source(value: Any) -> None:
+    """Raise unless the value is MODULE:NAME, as Python would import them. It is printed as part of commands to paste."""
+    if not isinstance(value, str) or len(value) > MAX_LABEL or not SOURCE.fullmatch(value):
+        raise ValueError(
+            f"A task of your own is MODULE:NAME, a module as Python imports it: my_robots:biped; got {_shorten(value)}."
+        )
+
+
+def _shorten(value: Any) -> str:
+    text = ascii(value)
+    return text if len(text) <= MAX_LABEL else f"{text[:MAX_LABEL]} ..."
 
 
 def positive(settings: Any, *names: str) -> None:

@@ -11,6 +11,8 @@ from gaits.commands.lists import algorithms, bench, tasks
 from gaits.commands.repertoire import adapt, explore, export, video
 from gaits.commands.studies import compare, evaluate, study
 from gaits.commands.training import make_train, resume
+from gaits.commands.upkeep import check, prune
+from gaits.console import say
 from gaits.tasks import TASKS
 
 
@@ -31,6 +33,8 @@ def make_app(args: Sequence[str]) -> tyro.extras.SubcommandApp:
     for command in (
         make_train(settings),
         resume,
+        check,
+        prune,
         study,
         evaluate,
         compare,
@@ -60,10 +64,10 @@ def main(args: Sequence[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         if isinstance(error, BrokenPipeError):
             return 0
-        print(f"gaits: {error}", file=sys.stderr)
+        say(str(error))
         return 2
     except MemoryError as error:
-        print(f"gaits: Not enough memory: {error}. Choose a smaller grid, batch or network.", file=sys.stderr)
+        say(f"Not enough memory: {error}. Choose a smaller grid, batch or network.")
         return 2
     except KeyboardInterrupt:
         return 130

@@ -4,21 +4,56 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import sys
 import threading
 import traceback
 from collections.abc import Iterator
+from typing import TextIO
+
+
+def plain(text: object) -> str:
+    """Text that cannot steer a terminal: what is not printable, but for ends of lines and tabs, is spelled out.
+
+    Names and files come from strangers. An escape sequence in one could hide lines, change the window's title, or turn the
+    direction of writing so that a command reads as another.
+    """
+    words = str(text)
+    if words.isprintable():
+        return words
+    return "".join(one if one.isprintable() or one in "\n\t" else _spell(one) for one in words)
+
+
+def _spell(letter: str) -> str:
+    return letter.encode("unicode_escape").decode()
+
+
+def tell(message: object = "", stream: TextIO | None = None, end: str = "\n") -> None:
+    """Print something for a person to read, on stdout unless told otherwise."""
+    print(plain(message), file=stream, end=end, flush=True)
+
+
+def command(*words: object) -> str:
+    """A command of gaits, to be pasted into a shell whatever the names in it are: command("resume", folder)."""
+    return " ".join(["gaits", *(_quote(str(word)) for word in words)])
+
+
+def _quote(word: str) -> str:
+    if word.isprintable():
+        return shlex.quote(word)
+    letters = (chr(byte) if 32 <= byte < 127 and byte not in b"\\'" else f"\\x{byte:02x}" for byte in os.fsencode(word))
+    return f"$'{''.join(letters)}'"  # what bash and zsh read as these bytes
 
 
 def say(message: str) -> None:
     """One line on stderr, where it does not mix with results."""
-    print(f"gaits: {message}", file=sys.stderr, flush=True)
+    tell(f"gaits: {message}", sys.stderr)
 
 
 def say_from_signal(message: str) -> None:
     """The same for a signal's handler: a signal may come in the middle of a print, and Python refuses a second inside it."""
     with contextlib.suppress(OSError):
-        os.write(2, f"gaits: {message}\n".encode())
+        os.write(2, f"gaits: {plain(message)}\n".encode())
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -12,9 +13,13 @@ from typing import Any, TextIO
 
 from rich.console import Console, Group
 from rich.live import Live
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
+
+from gaits.console import plain, tell
+from gaits.runs.files import make_folder
 
 SPARKS = "▁▂▃▄▅▆▇█"
 
@@ -62,7 +67,7 @@ class Pace:
 def print_line(line: str, stream: TextIO | None = None) -> None:
     """A line for a log, at once."""
     try:
-        print(line, file=stream, flush=True)
+        tell(line, stream)
     except BrokenPipeError:  # nobody listens any more (`| head`); the run goes on
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
@@ -105,7 +110,7 @@ class LiveWatcher:
             console=console,
             expand=True,
         )
-        self.bar_id = self.bar.add_task(title, total=evaluations, left="first iteration ...")
+        self.bar_id = self.bar.add_task(escape(plain(title)), total=evaluations, left="first iteration ...")
         self.live = Live(self.bar, console=console, refresh_per_second=4)
         self.live.start()
 
@@ -145,7 +150,9 @@ class TensorBoardWatcher:
 
     def update(self, row: dict[str, float], archive: Any) -> None:
         if self._writer is None:
-            self._writer = self._make(str(self.folder / "tensorboard"))
+            self._writer = self._make(
+                str(make_folder(self.folder / "tensorboard")), filename_suffix=f".{secrets.token_hex(8)}"
+            )
         for name, value in row.items():
             self._writer.add_scalar(name, value, global_step=int(row["evaluations"]))
 
@@ -166,7 +173,7 @@ def make_counter(title: str, stream: TextIO | None = None) -> Iterator[Callable[
     if stream.isatty():
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, transient=True, console=Console(file=stream)) as bar:
-            task = bar.add_task(title, total=None)
+            task = bar.add_task(escape(plain(title)), total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
         return
 

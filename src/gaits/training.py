@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
-from gaits.algorithms import ALGORITHMS, Iteration
+from gaits.algorithms import Iteration
 from gaits.console import say, say_from_signal
 from gaits.evaluation import Compute, EpisodeFailed, make_evaluator
 from gaits.evaluation.compute import make_compute, split
@@ -141,10 +139,8 @@ def closing(watchers: tuple[Watcher, ...]) -> Iterator[None]:
 @contextlib.contextmanager
 def make_search(config: Config, compute: Compute) -> Iterator[Search]:
     """A search at its beginning, with everything it needs open."""
-    task = config.make_task()
-    seed = np.random.SeedSequence(config.seed, spawn_key=(0,))
-    algorithm = ALGORITHMS[config.algorithm].make(task, config.make_settings(), seed)
-    with make_evaluator(task, compute) as evaluator:
+    algorithm = config.make_algorithm()
+    with make_evaluator(config.make_task(), compute) as evaluator:
         yield Search(algorithm, evaluator, seed_key(config.seed), compute.learner_cores)
 
 
@@ -161,6 +157,8 @@ def _run(search: Search, directory: RunDirectory, callback: Callback | None, wat
         directory.save(search)
         if stop.is_set() and search.counters.evaluations < config.evaluations:
             raise Interrupted(directory.folder, config, search.counters.iteration)
+        if search.counters.evaluations >= config.evaluations:
+            directory.finish()
     return Run(directory.folder, config)
 
 

@@ -28,7 +28,7 @@ from gaits.physics.figure import make_figure
 from gaits.physics.skeleton import make_skeleton
 from gaits.physics.walking import SECONDS_PER_STEP
 from gaits.runs import Run, load_run
-from gaits.runs.files import check_output
+from gaits.runs.files import check_output, writing
 from gaits.tasks.task import Task
 
 SIZE, TILE_SIZE = (480, 360), (320, 240)
@@ -252,21 +252,19 @@ def encode(ffmpeg: str, path: Path, fps: int, frames: Iterator[np.ndarray]) -> N
     """Write frames (height, width, 3) uint8 to an mp4 that every browser plays; it is there whole or not at all."""
     first = next(frames)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.stem}.part.mp4")
     source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{first.shape[1]}x{first.shape[0]}", "-r", str(fps)]
     target = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20", "-movflags", "+faststart"]
-    command = [ffmpeg, "-loglevel", "error", "-y", *source, "-i", "-", *target, str(part)]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdin is not None
-    try:
-        with contextlib.suppress(BrokenPipeError):  # it died; what it said is read below
-            for frame in itertools.chain([first], frames):
-                process.stdin.write(frame.tobytes())
-        _, errors = process.communicate()
-        if process.returncode != 0:
-            raise OSError(f"{ffmpeg} could not write {path}: {errors.decode(errors='replace').strip()}")
-        part.replace(path)
-    finally:
-        process.kill()
-        process.communicate()
-        part.unlink(missing_ok=True)
+    with writing(path) as part:
+        command = [ffmpeg, "-loglevel", "error", "-y", *source, "-i", "-", *target, "-f", "mp4", f"file:{part}"]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert process.stdin is not None
+        try:
+            with contextlib.suppress(BrokenPipeError):  # it died; what it said is read below
+                for frame in itertools.chain([first], frames):
+                    process.stdin.write(frame.tobytes())
+            _, errors = process.communicate()
+            if process.returncode != 0:
+                raise OSError(f"{ffmpeg} could not write {path}: {errors.decode(errors='replace').strip()}")
+        finally:
+            process.kill()
+            process.communicate()

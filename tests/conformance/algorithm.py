@@ -74,7 +74,7 @@ class AlgorithmSuite:
             reference.iterate()
         for path in written:
             search = self.search(evaluator, seed=99)
-            search.restore(checkpoint.load(path, "run"))
+            search.restore(checkpoint.load(path, "run", like=search.state()))
             search.seed_key = reference.seed_key
             while search.counters.iteration < self.iterations:
                 search.iterate()

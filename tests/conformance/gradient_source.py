@@ -7,13 +7,13 @@ source that draws on what another saves, such as a critic, its own ``copy_state`
 from __future__ import annotations
 
 import copy
-import pickle
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import gaits
+from gaits import states
 from gaits.evaluation import make_evaluator
 from gaits.tasks.linear_projection import linear_projection
 
@@ -35,7 +35,7 @@ class GradientSourceSuite:
         return TASK.function.jacobian(solution)
 
     def copy_state(self, source, other):
-        other.restore(pickle.loads(pickle.dumps(source.state())))
+        other.restore(states.copy(source.state(), like=other.state()))
 
     def estimate(self, source, solution):
         samples = source.samples(solution)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pickle
+import shutil
 import signal
 import socket
 import subprocess
@@ -23,10 +23,10 @@ from conftest import assert_same_archive, random_solutions, same
 import gaits
 from gaits.cli import main
 from gaits.episodes import Batch, Pool, make_job
-from gaits.evaluation import EpisodeFailed, cluster, schedulers
+from gaits.evaluation import Compute, EpisodeFailed, cluster, schedulers
 from gaits.evaluation.chunks import cut, play_chunk, take_outcomes
 from gaits.evaluation.cluster import ClusterEvaluator
-from gaits.evaluation.schedulers import ClusterLost, find_address, open_cluster
+from gaits.evaluation.schedulers import ClusterLost, find_address, make_security, open_cluster
 
 pytest.importorskip("distributed", reason="needs gaits[cluster]")
 RUN = {"evaluations": 200, "batch_size": 40, "seed": 3}
@@ -288,7 +288,9 @@ def test_a_job_played_in_parts_is_the_job(bounds, episodes):
     whole, cut_up = make(), make()
     Pool(1).play(task, whole)
     for start, stop in bounds:
-        take_outcomes(cut_up, start, play_chunk(pickle.dumps(task), cut_up.part(start, stop), {}))
+        from distributed.protocol import serialize_bytes
+
+        take_outcomes(cut_up, start, play_chunk(serialize_bytes(task), cut_up.part(start, stop), {}))
     assert whole.complete
     for name in ("objective", "measures", "length", "end"):
         np.testing.assert_array_equal(getattr(cut_up, name), getattr(whole, name))
@@ -341,3 +343,71 @@ def test_without_dask_the_error_names_the_extra(monkeypatch):
     for scheduler in ("local", "tcp://127.0.0.1:8786"):
         with pytest.raises(ValueError, match=r"pip install 'gaits\[cluster\]'"):
             ClusterEvaluator(hopper(), scheduler)
+
+
+def test_a_local_cluster_is_not_seen_from_other_machines(address):
+    psutil = pytest.importorskip("psutil")
+    me = psutil.Process()
+    listening = {
+        one.laddr.ip
+        for process in (me, *me.children(recursive=True))
+        for one in process.net_connections()
+        if one.status == psutil.CONN_LISTEN
+    }
+    assert listening == {"127.0.0.1"}
+
+
+def test_a_worker_stopped_after_it_finished_does_not_hold_the_run_up(fragile, capsys):
+    """It has played, and is stopped before anybody fetches the result."""
+    psutil, task = pytest.importorskip("psutil"), hopper()
+    solutions = random_solutions(task, 6)
+    with ClusterEvaluator(task, fragile) as a, gaits.LocalEvaluator(task, 1) as b:
+        a.evaluate(solutions, range(6))  # compiles
+        a.deadline = 8.0
+        pending = a.submit(Batch(solutions), range(6))
+        while not all(future.done() for future in pending.out):
+            time.sleep(0.05)
+        held = a._ask("who_has", keys=[future.key for future in pending.out])
+        (stopped, *_) = {worker for workers in held.values() for worker in workers}
+        worker = psutil.Process(a.client.run(os.getpid, workers=[stopped])[stopped])
+        worker.suspend()
+        began = time.monotonic()
+        one, other = pending.result(), b.evaluate(solutions, range(6))
+    assert time.monotonic() - began < 120
+    assert same(one, other)
+    assert "no answer for 8 s, so restarting tcp://" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options", [{"tls_ca": "ca.pem"}, {"tls_ca": "a", "tls_cert": "b", "tls_key": "c", "scheduler": "local"}]
+)
+def test_certificates_go_together(options):
+    with pytest.raises(ValueError, match="go together"):
+        Compute(**{"scheduler": "tls://127.0.0.1:1", **options})
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """One that signs itself: its own authority."""
+    folder = tmp_path_factory.mktemp("tls")
+    files = [str(folder / name) for name in ("cert.pem", "cert.pem", "key.pem")]
+    options = ["-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=gaits", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command = ["openssl", "req", "-x509", *options, "-keyout", files[2], "-out", files[0]]
+    if shutil.which("openssl") is None or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("needs openssl")
+    return tuple(files)
+
+
+def test_certificates(certificates, monkeypatch):
+    from distributed import LocalCluster
+
+    security, task = make_security(certificates), hopper()
+    options = {"host": "tls://127.0.0.1", "dashboard_address": "127.0.0.1:0", "security": security}
+    with LocalCluster(n_workers=1, threads_per_worker=1, **options) as cluster:
+        address, solutions = cluster.scheduler_address, random_solutions(task, 3)
+        assert address.startswith("tls://")
+        with ClusterEvaluator(task, address, tls=certificates) as a, gaits.LocalEvaluator(task, 1) as b:
+            assert same(a.evaluate(solutions, range(3)), b.evaluate(solutions, range(3)))
+        monkeypatch.setattr(schedulers, "PATIENCE", 2.0)
+        with pytest.raises(ClusterLost):
+            ClusterEvaluator(task, address)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 from synthetic import make_run
 
 import gaits
@@ -34,8 +33,6 @@ def make_small_runs(factory) -> list[Record]:
 
 def make_centroid_run(folder: Path) -> Record:
     """A run whose archive has centroids instead of a grid; its policies do nothing."""
-    run = make_run(folder, gaits.make_task("qd_walker", hidden=(4,), grid=(6, 8), max_steps=40), "map_elites")
-    with np.load(folder / "archive.npz") as file:
-        arrays = {name: file[name] for name in file.files if name != "dims"}
-    np.savez(folder / "archive.npz", **arrays, centroids=np.random.default_rng(0).random((48, 2)))
+    task = gaits.make_task("qd_walker", hidden=(4,), archive="cvt", cells=48, max_steps=40)
+    run = make_run(folder, task, "map_elites")
     return make_records([run])[0]

@@ -388,7 +388,7 @@ def test_those_who_want_no_motion_get_none(open_page, address):
 
 def test_a_problem_is_said(open_page, address):
     page = open_page(address)
-    page.route("**/episode", lambda route: route.fulfill(status=503, json={"error": "The archive is being written."}))
+    page.route("**/episode", lambda route: route.fulfill(status=409, json={"error": "The archive is being written."}))
     page.locator("#map").focus()
     page.keyboard.press("ArrowLeft")
     with page.expect_response("**/episode"):
@@ -407,7 +407,7 @@ def test_a_run_that_has_just_begun(open_page, records, tmp_path):
         page.locator("#map").click()
         page.keyboard.press("ArrowLeft")
         assert page.locator("#history").is_hidden()
-        assert [text for text in open_page.said if "503" not in text] == []
+        assert [text for text in open_page.said if "409" not in text] == []
         open_page.said.clear()
         page.close()
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 from conformance.algorithm import made_up
 from conformance.gradient_source import TASK, GradientSourceSuite, evaluate
 
+from gaits import states
 from gaits.evaluation.results import Transitions
 from gaits.gradients import TD3, CriticGradient, EvolutionStrategy, ExactGradients, TD3Settings
 from gaits.gradients.es import centred_ranks
@@ -41,7 +40,7 @@ class TestCriticGradient(GradientSourceSuite):
         return CriticGradient(td3, 2000)
 
     def copy_state(self, source, other):
-        other.td3.restore(pickle.loads(pickle.dumps(source.td3.state())))
+        other.td3.restore(states.copy(source.td3.state(), like=other.td3.state()))
 
     @staticmethod
     def reward(obs, action):

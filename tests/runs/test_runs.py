@@ -18,6 +18,7 @@ from conformance.algorithm import assert_same_archive, small_task
 
 import gaits
 from gaits.runs import checkpoint, directory
+from gaits.runs.verify import check_run
 from gaits.training import stop_signals
 
 ARGUMENTS = {"evaluations": 160, "seed": 7, "batch_size": 16}
@@ -274,7 +275,7 @@ def test_a_second_signal_leaves_at_once_with_a_valid_checkpoint(tmp_path):
     assert f"Left at once. Go on from the last checkpoint with: gaits resume {tmp_path / 'run'}" in out
     assert "Traceback" not in err
     run = gaits.load_run(tmp_path / "run")
-    checkpoint.load(checkpoint.available(run.folder / "checkpoint")[0], run.config.id)
+    assert check_run(run.folder).wrong == []
 
 
 # --- bad folders -----------------------------------------------------------------------------------------------------

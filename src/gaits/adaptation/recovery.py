@@ -14,7 +14,8 @@ from matplotlib.ticker import MaxNLocator
 from gaits.adaptation.search import TITLES, Adaptation
 from gaits.archives import make_archive
 from gaits.archives.heatmaps import draw_archive, draw_profile
-from gaits.runs.files import write_whole
+from gaits.console import command
+from gaits.runs.files import make_folder, write_text, write_whole
 
 COLORS = {"bayesian": "C3", "best_first": "C0", "random": "C2", "unchanged": "0.4", "exhaustive": "k"}
 
@@ -22,9 +23,10 @@ COLORS = {"bayesian": "C3", "best_first": "C0", "random": "C2", "unchanged": "0.
 def save(found: Adaptation, folder: Path) -> str:
     """Write adapt.json and adapt.png to a folder; returns the JSON."""
     text = json.dumps(found.summary(), indent=2, allow_nan=False) + "\n"
-    folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / "adapt.json", lambda file: file.write(text.encode()))
-    draw(found).savefig(folder / "adapt.png", dpi=120)
+    make_folder(folder)
+    write_text(folder / "adapt.json", text)
+    figure = draw(found)
+    write_whole(folder / "adapt.png", lambda file: figure.savefig(file, format="png", dpi=120))
     return text
 
 
@@ -50,7 +52,9 @@ def sentences(found: Adaptation) -> list[str]:
     champion, chosen = found.choices["unchanged"], found.chosen
     prior = "means over new episodes, by gaits evaluate"
     if not found.prior.evaluated:
-        prior = f"one recorded episode each, which may be luck; better: gaits evaluate {found.run.folder}, then this again"
+        prior = (
+            f"one recorded episode each, which may be luck; better: {command('evaluate', found.run.folder)}, then this again"
+        )
     trial = chosen.trial_return
     lucky = f" What it was chosen by ({trial:,.1f}) was luck; another --seed tries other episodes."
     lucky = lucky if trial > 0 and chosen.damaged.mean() < trial / 2 else ""

@@ -206,6 +206,7 @@ def adapt(
             f"No damage is given: weaken a joint ({', '.join(run.task.robot.joints)}) by a factor below 1, "
             f"or change the friction of a foot ({', '.join(run.task.robot.feet)})."
         )
+    run.check_history()
     archive = run.archive
     best_row(archive)  # raises if it is empty
     data, prior = archive.data(), find_prior(run, archive)

@@ -39,10 +39,10 @@ class Algorithm(Protocol):
         """Take the results of the batch just asked for. None if the iteration goes on."""
 
     def state(self) -> dict[str, Any]:
-        """Everything it knows, between iterations: plain values, NumPy arrays and generators, ribs objects."""
+        """Everything it knows, between iterations, as named plain fields: see ``gaits.states``."""
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Become what ``state()`` described."""
+        """Become what ``state()`` of one built from the same task and settings described."""
 
 
 def spawn_ints(seed: np.random.SeedSequence, n: int) -> list[int]:

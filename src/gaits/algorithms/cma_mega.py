@@ -14,6 +14,7 @@ import numpy as np
 from ribs.emitters import GradientArborescenceEmitter
 
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
+from gaits.algorithms.ribs_state import archive_state, restore_archive, restore_ribs, ribs_state
 from gaits.archives import SEED, Insertions, insert, make_archive
 from gaits.checks import positive
 from gaits.evaluation.results import Results
@@ -172,10 +173,12 @@ class CmaMega:
     def state(self) -> dict[str, Any]:
         critic = None if self.critic is None else self.critic.state()
         sources = [source.state() for source in self.sources]
-        return {"archive": self.archive, "emitter": self.emitter, "critic": critic, "sources": sources}
+        archive, emitter = archive_state(self.archive), ribs_state(self.emitter)
+        return {"archive": archive, "emitter": emitter, "critic": critic, "sources": sources}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.archive, self.emitter = state["archive"], state["emitter"]
+        restore_archive(self.archive, state["archive"])
+        restore_ribs(self.emitter, state["emitter"])
         if self.critic is not None:
             self.critic.restore(state["critic"])
         for source, its in zip(self.sources, state["sources"], strict=True):

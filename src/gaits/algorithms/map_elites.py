@@ -9,6 +9,7 @@ import numpy as np
 from ribs.emitters import GaussianEmitter
 
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
+from gaits.algorithms.ribs_state import archive_state, restore_archive, restore_ribs, ribs_state
 from gaits.archives import SEED, insert, make_archive
 from gaits.checks import positive
 from gaits.evaluation.results import Results
@@ -55,7 +56,8 @@ class MapElites:
         )
 
     def state(self) -> dict[str, Any]:
-        return {"archive": self.archive, "emitter": self.emitter}
+        return {"archive": archive_state(self.archive), "emitter": ribs_state(self.emitter)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.archive, self.emitter = state["archive"], state["emitter"]
+        restore_archive(self.archive, state["archive"])
+        restore_ribs(self.emitter, state["emitter"])

@@ -14,10 +14,12 @@ from ribs.emitters.opt import AdamOpt
 from scipy.spatial.distance import cdist
 
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
+from gaits.algorithms.ribs_state import archive_state, restore_archive, restore_ribs, ribs_state
 from gaits.archives import SEED, Insertions, insert, make_archive
 from gaits.checks import between, positive
 from gaits.evaluation.results import Results
 from gaits.gradients.es import centred_ranks, mirrored
+from gaits.states import Misfit, Rows, generator_state, restore_generator
 from gaits.tasks.task import Task
 
 LAST_DISCOVERED = 5
@@ -258,13 +260,31 @@ class MeEs:
 
     # --- state --------------------------------------------------------------------------------------------------------
 
-    _PLAIN = ("archive", "rng", "adam", "seen", "start_measures", "discovered", "scores", "exploring", "iteration")
-
     def state(self) -> dict[str, Any]:
-        state = {name: getattr(self, name) for name in self._PLAIN}
-        return {**state, "statistics": vars(self.statistics)}
+        cells = int(self.archive.cells)
+        return {
+            "archive": archive_state(self.archive),
+            "rng": generator_state(self.rng),
+            "adam": ribs_state(self.adam),
+            "seen": Rows(self.seen),
+            "start_measures": self.start_measures,
+            "discovered": Rows(np.array(self.discovered, np.int64), cells),
+            "scores": Rows(np.array([self.scores[cell] for cell in self.discovered], np.float64), cells),
+            "exploring": self.exploring,
+            "iteration": self.iteration,
+            "statistics": dict(vars(self.statistics)),
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
-        for name in self._PLAIN:
+        restore_archive(self.archive, state["archive"])
+        if not np.array_equal(np.sort(state["discovered"]), np.sort(state["archive"]["index"])):
+            raise Misfit("its discovered cells are not those of its elites")
+        if len(state["scores"]) != len(state["discovered"]):
+            raise Misfit("it has not one score for each discovered cell")
+        restore_generator(self.rng, state["rng"])
+        restore_ribs(self.adam, state["adam"])
+        self.discovered = state["discovered"].tolist()
+        self.scores = dict(zip(self.discovered, state["scores"].tolist(), strict=True))
+        for name in ("seen", "start_measures", "exploring", "iteration"):
             setattr(self, name, state[name])
         vars(self.statistics).update(state["statistics"])

@@ -12,10 +12,12 @@ import numpy as np
 from ribs.emitters import IsoLineEmitter
 
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
+from gaits.algorithms.ribs_state import archive_state, restore_archive, restore_ribs, ribs_state
 from gaits.archives import SEED, Archive, insert, make_archive
 from gaits.checks import positive
 from gaits.evaluation.results import Results
 from gaits.gradients import TD3, TD3Settings
+from gaits.states import generator_state, restore_generator
 from gaits.tasks.task import Task
 
 INITIAL_SIGMA = 0.02
@@ -99,10 +101,13 @@ class PgaMe:
         return Iteration([inserted], {"greedy_objective": greedy, **self.td3.metrics()})
 
     def state(self) -> dict[str, Any]:
-        pg = {"x0": self.pg.x0, "rng": self.pg.rng}
-        return {"archive": self.archive, "iso_line": self.iso_line, "pg": pg, "td3": self.td3.state()}
+        pg = {"x0": self.pg.x0, "rng": generator_state(self.pg.rng)}
+        archive, iso_line = archive_state(self.archive), ribs_state(self.iso_line)
+        return {"archive": archive, "iso_line": iso_line, "pg": pg, "td3": self.td3.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.archive = self.pg.archive = state["archive"]
-        self.iso_line, self.pg.x0, self.pg.rng = state["iso_line"], state["pg"]["x0"], state["pg"]["rng"]
+        restore_archive(self.archive, state["archive"])
+        restore_ribs(self.iso_line, state["iso_line"])
+        self.pg.x0 = state["pg"]["x0"]
+        restore_generator(self.pg.rng, state["pg"]["rng"])
         self.td3.restore(state["td3"])

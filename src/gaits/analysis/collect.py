@@ -14,9 +14,9 @@ import pandas as pd
 
 from gaits.algorithms import ALGORITHMS
 from gaits.checks import whole_number
+from gaits.console import command
 from gaits.runs import Run, find_runs, load_run
 from gaits.runs.evaluation import load_evaluation
-from gaits.runs.history import lowest_inserted
 from gaits.tasks import TASKS
 
 MinObjective = Literal["task", "scan"] | float
@@ -119,15 +119,15 @@ def _read(
         except (ValueError, OSError) as error:
             skipped[folder] = str(error)
             continue
-        done = int(table["evaluations"].iloc[-1])
+        done, again = int(table["evaluations"].iloc[-1]), command("resume", folder)
         if run.config.id in seen:
             skipped[folder] = f"it is the same run as {seen[run.config.id]}"
         elif not unfinished and done < run.config.evaluations:
-            skipped[folder] = f"it is unfinished, {done:,} of {run.config.evaluations:,} evaluations: gaits resume {folder}"
+            skipped[folder] = f"it is unfinished, {done:,} of {run.config.evaluations:,} evaluations: {again}"
         elif evaluations is not None and done < evaluations:
             skipped[folder] = f"it has only {done:,} evaluations, and {evaluations:,} are compared"
         elif not unfinished and not run.finished:
-            skipped[folder] = f"its archive or history is older than its metrics, as after a kill: gaits resume {folder}"
+            skipped[folder] = f"its archive or history is older than its metrics, as after a kill: {again}"
         else:
             runs[folder], metrics[folder], seen[run.config.id] = run, table, folder
     return runs, metrics, skipped
@@ -213,7 +213,7 @@ def _offsets(runs: dict[str, Run], labels: Labels, min_objective: MinObjective, 
         task = labels.task(run)
         if min_objective == "scan":
             try:
-                low = lowest_inserted(run.folder / "history.npz")
+                low = run.lowest_inserted
             except ValueError as error:
                 skipped[folder] = str(error)
                 del runs[folder]
@@ -289,7 +289,7 @@ def _robustness(run: Run, table: pd.DataFrame, offset: float, notes: list[str]) 
     if evaluation.evaluations != int(table["evaluations"].iloc[-1]):
         notes.append(
             f"The evaluation of {run.folder} is of its archive after {evaluation.evaluations:,} evaluations, which is not "
-            f"the one compared: its robustness is left out. Make it again: gaits evaluate {run.folder}"
+            f"the one compared: its robustness is left out. Make it again: {command('evaluate', run.folder)}"
         )
         return nothing
     corrected = evaluation.corrected(run.task)

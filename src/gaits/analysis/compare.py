@@ -15,6 +15,8 @@ from gaits.algorithms import ALGORITHMS
 from gaits.analysis import sentences, statistics, tables
 from gaits.analysis.collect import Collection, MinObjective, collect
 from gaits.analysis.statistics import CONTRASTS, Contrast
+from gaits.console import plain
+from gaits.runs.files import make_folder, write_text
 
 TESTED = {
     "qd_score_normalized": "QD score",
@@ -28,6 +30,7 @@ CLAIMS = {
 }
 """What the paper's contrasts without a number are about."""
 Welch = bool | Literal["auto"]
+FORMULA = tuple("=+-@\t\r＝＋－＠")  # the wide ones are read the same
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,7 @@ def compare(
         reasons = "".join(f"\n  {folder}: {reason}" for folder, reason in collection.skipped.items())
         raise ValueError(f"There is no run to compare.{reasons}")
     out = make_folders(Path(out))
-    collection.final.to_csv(out / "runs.csv", index=False)
+    write_csv(out / "runs.csv", collection.final, index=False)
     write_tables(collection, out / "tables")
     progress("testing")
     findings = find(collection, welch)
@@ -159,7 +162,7 @@ def make_folders(out: Path) -> Path:
     """Make the folders of a comparison, and remove what an earlier one left in them: it would be of other runs."""
     try:
         for name, patterns in WRITTEN.items():
-            (out / name).mkdir(parents=True, exist_ok=True)
+            make_folder(out / name)
             for old in [path for pattern in patterns for path in (out / name).glob(pattern)]:
                 old.unlink()
     except OSError as error:
@@ -172,21 +175,33 @@ def write_tables(collection: Collection, folder: Path) -> None:
         table = tables.means(collection, name)
         if table.isna().all(axis=None):
             continue
-        table.to_csv(folder / f"{name}.csv")
-        (folder / f"{name}.md").write_text(tables.to_markdown(table, collection, metric))
-        (folder / f"{name}.tex").write_text(tables.to_latex(table, collection, metric))
+        write_csv(folder / f"{name}.csv", table)
+        write_text(folder / f"{name}.md", tables.to_markdown(table, collection, metric))
+        write_text(folder / f"{name}.tex", tables.to_latex(table, collection, metric))
 
 
 def write_statistics(findings: Findings, folder: Path) -> None:
     for value, table in findings.anova.items():
-        table.to_csv(folder / f"anova-{value}.csv")
+        write_csv(folder / f"anova-{value}.csv", table)
     for value, table in findings.main_effects.items():
-        table.to_csv(folder / f"main_effects-{value}.csv")
+        write_csv(folder / f"main_effects-{value}.csv", table)
     for one, table in findings.tests.items():
-        table.to_csv(folder / f"tests-{file_name(one.name)}.csv", index=False)
-    findings.intervals.to_csv(folder / "intervals.csv", index=False)
+        write_csv(folder / f"tests-{file_name(one.name)}.csv", table, index=False)
+    write_csv(folder / "intervals.csv", findings.intervals, index=False)
     lines = [*findings.verdicts.values(), *(sentence for found in findings.missing.values() for sentence in found)]
-    (folder / "verdicts.txt").write_text("".join(line + "\n" for line in dict.fromkeys(lines)))
+    write_text(folder / "verdicts.txt", "".join(line + "\n" for line in dict.fromkeys(lines)))
+
+
+def write_csv(path: Path, table: pd.DataFrame, index: bool = True) -> None:
+    """A table whose cells no spreadsheet takes for formulas: texts that begin like one get a ' before them."""
+    safe = table.rename(index=_harmless, columns=_harmless).map(_harmless)
+    write_text(path, safe.to_csv(index=index))
+
+
+def _harmless(cell: object) -> object:
+    if not isinstance(cell, str):
+        return cell
+    return f"'{plain(cell)}" if cell.lstrip(" ").startswith(FORMULA) else plain(cell)
 
 
 def file_name(label: str) -> str:

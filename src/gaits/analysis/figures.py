@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import textwrap
 from pathlib import Path
 
@@ -15,10 +16,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
 from gaits.analysis.collect import CURVES, Collection
-from gaits.archives import Archive, load_objectives
+from gaits.archives import Archive
 from gaits.archives.heatmaps import COLORS, draw_archive, draw_profile
 from gaits.runs import Run, load_run
-from gaits.runs.history import last_iteration
+from gaits.runs.files import write_whole, writing
 
 # Colour-blind safe; the paper's five keep the paper's colours and markers.
 STYLES = {
@@ -169,15 +170,15 @@ def save_growth(run: Run, path: Path, frames: int = 40, seconds: float = 8.0) ->
         return []
 
     shown = [*moments.tolist(), *([last] * max(1, len(moments) // 5))]  # rest at the end before it starts again
-    FuncAnimation(figure, draw, frames=shown, cache_frame_data=False).save(
-        path, PillowWriter(max(1, round(len(shown) / seconds))), dpi=90
-    )
+    animation = FuncAnimation(figure, draw, frames=shown, cache_frame_data=False)
+    with writing(path) as part:
+        animation.save(part, PillowWriter(max(1, round(len(shown) / seconds))), dpi=90)
 
 
 def save(figure: Figure, stem: Path) -> None:
     """As PNG and PDF."""
-    figure.savefig(stem.with_suffix(".png"), dpi=200)
-    figure.savefig(stem.with_suffix(".pdf"), dpi=300)
+    for form, dpi in (("png", 200), ("pdf", 300)):
+        write_whole(stem.with_suffix(f".{form}"), functools.partial(figure.savefig, format=form, dpi=dpi))
 
 
 def _figure(width: float, height: float) -> Figure:
@@ -195,8 +196,8 @@ def median_archives(collection: Collection, task: str) -> dict[str, tuple[Run, A
         if run is None:
             continue
         iteration = int(iterations[str(run.folder)])
-        if iteration == last_iteration(run.folder / "history.npz"):
-            archives[name] = (run, load_objectives(run.folder / "archive.npz"))
+        if iteration == run.last_iteration:
+            archives[name] = (run, run.objectives)
         else:  # compared before its end, or its archive is older
             archives[name] = (run, load_run(run.folder).archive_at(iteration))  # a Run keeps its history, and this one goes
     return archives

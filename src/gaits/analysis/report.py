@@ -15,6 +15,7 @@ from gaits.analysis import tables
 from gaits.analysis.collect import Collection, settings_of
 from gaits.analysis.compare import TESTED, Findings, file_name
 from gaits.analysis.sentences import format_p, join
+from gaits.runs.files import write_text
 
 ME_ES_NOTE = (
     "The paper's numbers of ME-ES are very likely of elites played without the observation statistics they were trained "
@@ -26,7 +27,7 @@ ME_ES_NOTE = (
 def write(collection: Collection, findings: Findings, out: Path, command: str | None = None) -> Path:
     """Write ``out/report.html`` from the comparison and the pictures in ``out/figures``."""
     path = out / "report.html"
-    path.write_text(page(collection, findings, out / "figures", command), encoding="utf-8")
+    write_text(path, page(collection, findings, out / "figures", command))
     return path
 
 

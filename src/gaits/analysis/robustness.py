@@ -41,6 +41,7 @@ def evaluate_run(
     whole_number("episodes", episodes, 1)
     check_seed(seed)
     run.task.problem.check_luck(run.task)
+    run.check_history()
     evaluations = run.saved_evaluations
     with contextlib.suppress(ValueError):  # a damaged one is made again
         before = load_evaluation(run.folder)

@@ -2,6 +2,7 @@
 
 from gaits.archives.archive import (
     KINDS,
+    NEW,
     NO_SEED,
     NOT_ADDED,
     SEED,
@@ -13,10 +14,12 @@ from gaits.archives.archive import (
     make_archive,
     save,
     summary,
+    to_arrays,
 )
 
 __all__ = [
     "KINDS",
+    "NEW",
     "NOT_ADDED",
     "NO_SEED",
     "SEED",
@@ -28,4 +31,5 @@ __all__ = [
     "make_archive",
     "save",
     "summary",
+    "to_arrays",
 ]

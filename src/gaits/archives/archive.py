@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 from ribs.archives import CVTArchive, GridArchive
 
 from gaits.archives.centroids import unit_centroids
+from gaits.reading import Refused, Shapes, read_arrays
 from gaits.tasks.task import Task
 
 Archive = GridArchive | CVTArchive
@@ -19,6 +21,8 @@ NOT_ADDED, IMPROVED, NEW = 0, 1, 2
 NO_SEED = -1
 SEED = {"seed": ((), np.int64)}
 """Field of an archive whose elites can be played again: the seed of the episode that each got its place by."""
+MAX_CELLS, MAX_NUMBERS = 10_000_000, 1 << 34
+"""Cells of an archive, and numbers in the solutions of a full one, beyond which a file is not believed."""
 REFUSED = -1e100
 """Value of a failed evaluation: ranks last, and its square is still finite."""
 
@@ -141,8 +145,8 @@ def summary(archive: Archive, min_objective: float) -> dict[str, float]:
     }
 
 
-def save(archive: Archive, file: IO[bytes]) -> None:
-    """Every elite and the cells, as an npz that stands alone. Elites are sorted by cell."""
+def to_arrays(archive: Archive) -> dict[str, np.ndarray]:
+    """Every elite and the cells, as arrays that stand alone. Elites are sorted by cell."""
     kind = next(kind for kind in KINDS.values() if isinstance(archive, kind.archive))
     data = archive.data()
     order = np.argsort(data["index"])
@@ -150,39 +154,84 @@ def save(archive: Archive, file: IO[bytes]) -> None:
     arrays[kind.cells] = np.array(getattr(archive, kind.cells))
     arrays["ranges"] = np.stack([archive.lower_bounds, archive.upper_bounds], axis=1)
     arrays["min_objective"] = np.array(float(archive.qd_score_offset))
-    np.savez(file, **arrays)
+    return arrays
 
 
-def load(path: Path) -> Archive:
+def save(archive: Archive, file: IO[bytes]) -> None:
+    """An npz of ``to_arrays``."""
+    np.savez(file, **to_arrays(archive))  # type: ignore[arg-type]
+
+
+Verify = Callable[[dict[str, np.ndarray]], None]
+"""Raises if arrays of an archive are not those that the run wrote."""
+
+
+def load(path: Path, verify: Verify | None = None) -> Archive:
     """The archive in an npz; nothing in the file is ever executed."""
-    return _load(path, solutions=True)
+    return _load(path, True, verify)
 
 
-def load_objectives(path: Path) -> Archive:
+def load_objectives(path: Path, verify: Verify | None = None) -> Archive:
     """The archive in an npz without its solutions, which are not read."""
     try:
-        return _load(path, solutions=False)
+        return _load(path, False, verify)
     except FileNotFoundError:
         raise ValueError(f"There is no {path}. A run writes it with its first checkpoint and when it ends.") from None
 
 
-def _load(path: Path, solutions: bool) -> Archive:
+def _load(path: Path, solutions: bool, verify: Verify | None) -> Archive:
+    wanted = None if solutions else PLAIN_FIELDS - {"solution"}
     try:
-        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            data = {key: file[key] for key in file.files if solutions or key in PLAIN_FIELDS - {"solution"}}
-        if not solutions:
-            data["solution"] = np.zeros((len(data["objective"]), 0), np.float32)
+        data = read_arrays(path, wanted, _check_shapes)
+    except Refused as error:
+        raise ValueError(f"{error} It is not a readable archive; it may be damaged or from another program.") from None
+    if verify is not None:
+        verify(data)
+    if not solutions:
+        data["solution"] = np.zeros((len(data["objective"]), 0), np.float32)
+    try:
         return _fill(data)
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # zip, npy and shape errors come in a dozen types
+    except Exception as error:  # ribs has its own ways to say that numbers do not fit
         raise ValueError(f"{path} is not a readable archive ({error}). It may be damaged or from another program.") from None
+
+
+def _check_shapes(shapes: Shapes) -> None:
+    """Compare an archive's arrays with each other before any number is read."""
+    for name in ("solution", "objective", "measures", "index", "ranges", "min_objective"):
+        if name not in shapes:
+            raise Refused(f"it has no {name}")
+    kind = next((kind for kind in KINDS.values() if kind.cells in shapes), None)
+    if kind is None:
+        raise Refused("it does not say what its cells are")
+    n, k = shapes["index"][0][:1], shapes["ranges"][0][:1]
+    forms: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
+        "solution": ((*n, *shapes["solution"][0][1:2]), ("<f4",)),
+        "objective": (n, ("<f8",)),
+        "measures": ((*n, *k), ("<f8",)),
+        "index": (n, ("<i4", "<i8")),
+        "ranges": ((*k, 2), ("<f8",)),
+        "min_objective": ((), ("<f8",)),
+        "seed": (n, ("<i8",)),
+        kind.cells: (k, ("<i4", "<i8")) if kind.cells == "dims" else ((*shapes[kind.cells][0][:1], *k), ("<f8",)),
+    }
+    for name, (shape, dtype) in shapes.items():
+        form, dtypes = forms.get(name, ((*n, *shape[1:]), (dtype,)))
+        if shape != form or dtype not in dtypes or len(n) != 1 or len(k) != 1:
+            raise Refused(f"its {name} has another form than an archive's")
+
+
+def _check_cells(cells: np.ndarray, data: dict[str, np.ndarray]) -> None:
+    total = math.prod(cells.tolist()) if cells.ndim == 1 else len(cells)
+    if not (np.isfinite(cells).all() and cells.min(initial=1) > (0 if cells.ndim == 1 else -np.inf)):
+        raise ValueError("it does not say what its cells are")
+    if total > MAX_CELLS or not len(data["index"]) <= total or total * data["solution"].shape[1] > MAX_NUMBERS:
+        raise ValueError(f"it says it has {total:,} cells, more than can be right")
 
 
 def _fill(data: dict[str, np.ndarray]) -> Archive:
     kind = next((kind for kind in KINDS.values() if kind.cells in data), None)
-    if kind is None or not np.isfinite(data[kind.cells]).all():
-        raise ValueError("it does not say what its cells are")
+    assert kind is not None, "checked before"
+    _check_cells(data[kind.cells], data)
     extra = {key: values for key, values in data.items() if key not in PLAIN_FIELDS}
     fields = {key: (values.shape[1:], values.dtype) for key, values in extra.items()}
     cells, ranges, dim = data[kind.cells], data["ranges"].tolist(), data["solution"].shape[1]

@@ -6,7 +6,7 @@ A CVT is drawn by its cells up to two measures. Above, a nested grid shows the e
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -118,7 +118,7 @@ def _axis_label(names: tuple[str, ...]) -> str:
     return f"{names[0]}\n(in each block: {', '.join(names[1:])})" if len(names) > 1 else names[0]
 
 
-def save_archive_figure(archive: Archive, task: Task, path: Path, title: str = "") -> None:
+def save_archive_figure(archive: Archive, task: Task, file: Path | IO[bytes], title: str = "") -> None:
     """The archive as a PNG with a colour bar; for one measure also the objectives as a profile."""
     strip = archive.measure_dim == 1
     figure = Figure(figsize=(8, 4) if strip else (6.4, 5.4), layout="constrained")
@@ -133,7 +133,7 @@ def save_archive_figure(archive: Archive, task: Task, path: Path, title: str = "
     image = draw_archive(ax, archive, task, *limits)
     figure.colorbar(image, ax=figure.axes, label="objective")
     figure.suptitle(title or f"{task.title}: {len(archive)} of {archive.cells} cells")
-    figure.savefig(path, dpi=150)
+    figure.savefig(file, format="png", dpi=150)
 
 
 def draw_profile(ax: Axes, archive: Archive, vmin: float, vmax: float) -> None:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from tyro.conf import Positional, arg
 
 from gaits.commands.options import print_table
+from gaits.console import tell
 from gaits.tasks import TASKS
 
 
@@ -41,7 +42,7 @@ def algorithms() -> None:
     rows = [("algorithm", "name", "what it does")]
     rows += [(name, entry.title, entry.summary) for name, entry in ALGORITHMS.items()]
     print_table(rows)
-    print("\nSettings of one, and their defaults: gaits train TASK ALGORITHM --help")
+    tell("\nSettings of one, and their defaults: gaits train TASK ALGORITHM --help")
 
 
 def bench(

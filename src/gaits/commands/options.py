@@ -7,6 +7,8 @@ from typing import Annotated
 
 from tyro.conf import arg
 
+from gaits.console import plain, tell
+
 OWN_TASK = "MODULE:NAME of a task of your own that this needs; files never decide which code runs."
 Flat = arg(name="")
 """For a record whose fields are options of the command."""
@@ -23,6 +25,7 @@ def import_tasks(names: Sequence[str]) -> None:
 
 
 def print_table(rows: Sequence[tuple[str, ...]]) -> None:
+    rows = [tuple(plain(cell) for cell in row) for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        tell("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -1,6 +1,5 @@
 """What to do with a trained repertoire: ``gaits explore``, ``adapt``, ``video`` and ``export``."""
 
-import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,6 +7,7 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 
 from gaits.commands.options import Workers, print_table
+from gaits.console import command, tell
 
 DAMAGE = "Weakened joints, such as bfoot=0.3: the strength that is left, from 0 (limp) to 1 (sound)."
 FRICTION = "Slippery feet, such as bfoot=0.1: a factor on the foot's friction; 0 is ice."
@@ -55,12 +55,12 @@ def adapt(
         )
     text = recovery.save(found, folder)
     if json:
-        print(text, end="")
+        tell(text, end="")
         return
     print_table(recovery.table(found))
-    print("\n".join(["", *recovery.sentences(found), f"Look at {folder / 'adapt.png'}. Watch the policy with:"]))
+    tell("\n".join(["", *recovery.sentences(found), f"Look at {folder / 'adapt.png'}. Watch the policy with:"]))
     words = [word for name, values in (("--damage", damage), ("--friction", friction)) if values for word in (name, *values)]
-    print("  " + shlex.join(["gaits", "video", str(run), "--cell", found.cell(), *words]))
+    tell("  " + command("video", run, "--cell", found.cell(), *words))
 
 
 def video(
@@ -99,9 +99,9 @@ def video(
         made = make_video(run, cell, best=best, progress=progress, **options)
     for played in made.played:
         ended = "fell" if played.fell else "ended"
-        print(f"cell {played.cell}: return {played.episode.objective:,.1f}, {ended} after {played.seconds:.1f} s")
-    print(f"{made.path}: {made.seconds:.1f} s, {made.path.stat().st_size / 1e6:.1f} MB")
-    print("Take a policy out with:\n  " + shlex.join(["gaits", "export", str(run), "--cell", made.played[0].cell]))
+        tell(f"cell {played.cell}: return {played.episode.objective:,.1f}, {ended} after {played.seconds:.1f} s")
+    tell(f"{made.path}: {made.seconds:.1f} s, {made.path.stat().st_size / 1e6:.1f} MB")
+    tell("Take a policy out with:\n  " + command("export", run, "--cell", made.played[0].cell))
 
 
 def export(
@@ -125,10 +125,10 @@ def export(
         raise ValueError("Give --best or --cell, not both.")
     path, about = export_policy(run, cell, out)
     measures = ", ".join(f"{name} {v:.2f}" for name, v in zip(about["measure_names"], about["measures"], strict=True))
-    print(f"{path}: cell {about['cell']}, objective {about['objective']:,.1f}, {measures}")
+    tell(f"{path}: cell {about['cell']}, objective {about['objective']:,.1f}, {measures}")
     if "actions" in about:  # a robot whose parts have names, and that can be drawn
-        print(f"{len(about['observations'])} observations, {len(about['actions'])} actions: {', '.join(about['actions'])}")
-        print("Watch it with:\n  " + shlex.join(["gaits", "video", str(run), "--cell", about["cell"]]))
+        tell(f"{len(about['observations'])} observations, {len(about['actions'])} actions: {', '.join(about['actions'])}")
+        tell("Watch it with:\n  " + command("video", run, "--cell", about["cell"]))
 
 
 def explore(
@@ -166,4 +166,4 @@ def explore(
 
     with make_counter("episodes played") as progress:
         n = write(records, export, cells, progress)
-    print(f"{export}: {export.stat().st_size / 1e6:.1f} MB, {n} policies to watch. Open it in any browser.")
+    tell(f"{export}: {export.stat().st_size / 1e6:.1f} MB, {n} policies to watch. Open it in any browser.")

@@ -1,6 +1,5 @@
 """``gaits study``, ``gaits evaluate`` and ``gaits compare``."""
 
-import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -8,6 +7,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from gaits.commands.options import Flat, OwnTask, import_tasks, print_table
+from gaits.console import command, say, tell
 from gaits.evaluation.compute import Compute
 
 
@@ -25,6 +25,7 @@ def study(
     task: OwnTask = (),
     compute: Annotated[Compute, Flat] = Compute(),  # noqa: B008 - it is frozen
     at_once: Annotated[int, arg(help="Runs that share a cluster, each in a process of its own; needs --scheduler.")] = 1,
+    prune: Annotated[bool, arg(help="Delete checkpoints of finished runs; they cannot be made longer then.")] = False,
     dry_run: Annotated[bool, arg(help="Only list the runs.")] = False,
 ) -> None:
     """Make many runs: tasks x algorithms x seeds. Begun runs are resumed, finished ones skipped; failures do not stop it.
@@ -43,11 +44,11 @@ def study(
     plan = plan.with_(evaluations=evaluations, seeds=seeds)
     folder = out or (study if study is not None and study.is_dir() else Path("runs", plan.name))
     if dry_run:
-        print("\n".join(run.name for run in plan.runs))
-        print(f"{len(plan.runs)} runs of {plan.evaluations:,} evaluations, in {folder}.")
+        tell("\n".join(run.name for run in plan.runs))
+        tell(f"{len(plan.runs)} runs of {plan.evaluations:,} evaluations, in {folder}.")
         return
-    report = run_study(plan, folder, watcher=make_overview(plan), at_once=at_once, **vars(compute))
-    print(report)
+    report = run_study(plan, folder, watcher=make_overview(plan), at_once=at_once, prune=prune, **vars(compute))
+    tell(report)
     if report.interrupted:
         raise KeyboardInterrupt
     if report.failed:
@@ -70,7 +71,6 @@ def evaluate(
     """
     from gaits.analysis.robustness import evaluate_run
     from gaits.archives import summary
-    from gaits.console import say
     from gaits.progress import make_counter
     from gaits.runs import find_runs, load_run
 
@@ -92,11 +92,11 @@ def evaluate(
             continue
         before = summary(run.archive, run.task.objective_range[0])
         after = summary(found.corrected(run.task), run.task.objective_range[0])
-        print(f"{folder}: mean elite robustness {found.robustness:,.2f} over {episodes} episodes")
+        tell(f"{folder}: mean elite robustness {found.robustness:,.2f} over {episodes} episodes")
         for name, title in (("qd_score", "QD score"), ("coverage", "coverage"), ("objective_max", "best")):
             form = ".1%" if name == "coverage" else ",.1f"
-            print(f"  {title}: {before[name]:{form}}, corrected {after[name]:{form}}")
-    print(f"Compare runs with:\n  gaits compare {shlex.join(map(str, runs))}")
+            tell(f"  {title}: {before[name]:{form}}, corrected {after[name]:{form}}")
+    tell(f"Compare runs with:\n  {command('compare', *runs)}")
     if failed:
         raise ValueError(f"{failed} of {len(found_runs)} runs were left out; see above.")
 
@@ -124,7 +124,6 @@ def compare(
     """
     from gaits.analysis import tables
     from gaits.analysis.compare import compare as compare_runs
-    from gaits.console import say
 
     if not runs:
         raise ValueError("Give at least one run's folder.")
@@ -142,7 +141,7 @@ def compare(
         welch={"auto": "auto", "yes": True, "no": False}[welch],  # type: ignore[arg-type]
         unfinished=unfinished,
         growth=growth,
-        command=shlex.join(["gaits", *sys.argv[1:]]),
+        command=command(*sys.argv[1:]),
         progress=lambda step: say(f"{step} ..."),
     )
     for name, why in collection.skipped.items():
@@ -152,8 +151,8 @@ def compare(
     metric = tables.METRICS["qd_score"]
     text = tables.printed(tables.means(collection, "qd_score"), collection, metric)
     print_table([(metric.title, *text.header), *((title, *(number for number, _ in row)) for title, row in text.rows)])
-    print()
+    tell()
     for sentence in findings.verdicts.values():
-        print(sentence)
+        tell(sentence)
     n = len(collection.final)
-    print(f"{n} run{'s' * (n != 1)} compared. Everything is in {out}. Open {out / 'report.html'}")
+    tell(f"{n} run{'s' * (n != 1)} compared. Everything is in {out}. Open {out / 'report.html'}")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 
 from gaits.commands.options import Flat, OwnTask, import_tasks
+from gaits.console import command, say, tell
 from gaits.evaluation.compute import Compute
 from gaits.tasks import Changes, make_task
 
@@ -103,8 +104,8 @@ def follow(go: Callable[[tuple], Any], folder: Path, task: str, algorithm: str, 
     """Run something while watching it, and say where the results are and what to do next."""
     from gaits.archives import summary
     from gaits.archives.heatmaps import save_archive_figure
-    from gaits.console import say
     from gaits.progress import TensorBoardWatcher, duration, make_watcher
+    from gaits.runs.files import write_whole
     from gaits.training import Interrupted
 
     watchers: list[Any] = [TensorBoardWatcher(folder)] if tensorboard else []
@@ -113,11 +114,11 @@ def follow(go: Callable[[tuple], Any], folder: Path, task: str, algorithm: str, 
     try:
         run = go(tuple(watchers))
     except Interrupted as stopped:
-        print(stopped)
+        tell(stopped)
         raise KeyboardInterrupt from None
     except KeyboardInterrupt:
         begun = (folder / "config.json").exists()
-        print(f"Left at once. Go on from the last checkpoint with: {again(folder)}" if begun else "Left before it began.")
+        tell(f"Left at once. Go on from the last checkpoint with: {again(folder)}" if begun else "Left before it began.")
         raise
     except BrokenPipeError:
         raise
@@ -130,14 +131,14 @@ def follow(go: Callable[[tuple], Any], folder: Path, task: str, algorithm: str, 
         ) from None
     archive = run.archive
     picture = folder / "archive.png"
-    save_archive_figure(archive, run.task, picture)
+    write_whole(picture, lambda file: save_archive_figure(archive, run.task, file))
     numbers = summary(archive, run.task.objective_range[0])
     seconds = run.metrics["seconds"].iloc[-1]
     what = "the archive" if run.task.unwatchable else "the policies at play"
-    print(
+    tell(
         f"Done in {duration(seconds)}: {numbers['elites']:.0f} elites, coverage {numbers['coverage']:.1%}, "
         f"QD score {numbers['qd_score']:,.0f}, best {numbers['objective_max']:,.1f}.\n"
-        f"Results are in {folder}. Look at {picture}, or at {what} in the browser:\n  gaits explore {folder}\n"
+        f"Results are in {folder}. Look at {picture}, or at {what} in the browser:\n  {command('explore', folder)}\n"
         f"Make it longer with:\n  {again(folder)} --evaluations {2 * evaluations}"
     )
 

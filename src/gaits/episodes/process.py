@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-import pickle
 import signal
 import threading
 import time
@@ -39,11 +38,12 @@ class ProcessPlayer(Player):
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, there = context.Pipe()
-        self.process = context.Process(target=serve, args=(there, pickle.dumps(self.task)), daemon=True, name="gaits-player")
+        self.process = context.Process(target=serve, args=(there,), daemon=True, name="gaits-player")
         with one_thread_each():
             self.process.start()
         there.close()
         try:
+            self.pipe.send(self.task)
             self._receive(SECONDS_TO_START)
         except (EOFError, OSError):
             raise EpisodeFailed(
@@ -103,12 +103,12 @@ class ProcessPlayer(Player):
             self.process.join()
 
 
-def serve(pipe: Connection, task: bytes) -> None:
+def serve(pipe: Connection) -> None:
     """What the process does: play what it is sent until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which finishes the iteration
     try:
-        known: Task = pickle.loads(task)  # bytes of our own parent, not of a file
-        player = known.problem.make_player(known)
+        task: Task = pipe.recv()  # here, not as an argument: what cannot be imported is then said in words
+        player = task.problem.make_player(task)
         pipe.send((True, None))
     except Exception as error:
         pipe.send((False, describe(error)))

@@ -15,7 +15,7 @@ def make_evaluator(task: Task, compute: Compute = Compute()) -> Evaluator:  # no
         return LocalEvaluator(task, compute.workers)
     from gaits.evaluation.cluster import ClusterEvaluator
 
-    return ClusterEvaluator(task, compute.scheduler, compute.workers, compute.deadline)
+    return ClusterEvaluator(task, compute.scheduler, compute.workers, compute.deadline, compute.tls)
 
 
 __all__ = [

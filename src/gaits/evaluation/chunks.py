@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import pickle
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -76,7 +75,9 @@ def count_threads() -> int:
 
 @functools.lru_cache(maxsize=TASKS)
 def load_task(task: bytes) -> Task:
-    return pickle.loads(task)  # bytes of our own client, not of a file
+    from distributed.protocol import deserialize_bytes
+
+    return deserialize_bytes(task)  # of our own client, not of a file
 
 
 def take_outcomes(job: Job, first: int, part: Outcomes) -> None:

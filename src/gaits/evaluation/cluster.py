@@ -8,7 +8,6 @@ leaves costs time and nothing else. What runs on the workers is in ``chunks.py``
 from __future__ import annotations
 
 import contextlib
-import pickle
 import queue
 import time
 import uuid
@@ -54,20 +53,30 @@ class ClusterEvaluator(Evaluator):
         scheduler: See ``open_cluster``.
         workers: Processes of a local cluster, jobs of a Slurm cluster.
         deadline: Seconds without any chunk coming back, after which the workers that hold the rest are started again,
-            or given up if nothing watches over them. Chunks are made small enough for it.
+            or given up if nothing watches over them. Chunks are made small enough for it. It also ends fetching results.
+        tls: Files of the authority, the certificate and its key, for a cluster at a tls:// address.
     """
 
-    def __init__(self, task: Task, scheduler: str, workers: int | None = None, deadline: float = Compute.deadline) -> None:
+    def __init__(
+        self,
+        task: Task,
+        scheduler: str,
+        workers: int | None = None,
+        deadline: float = Compute.deadline,
+        tls: schedulers.Tls | None = None,
+    ) -> None:
         task.problem.check()
         above_zero("deadline", deadline)
-        self.task, self.scheduler, self.deadline = task, scheduler, deadline
+        self.task, self.scheduler, self.deadline, self.tls = task, scheduler, deadline, tls
         self.seconds = 0.0  # that a solution took at most, of late; 0: nothing is known yet
-        self._task_bytes = pickle.dumps(task)
         self._closed = False
         with contextlib.ExitStack() as stack:
-            self.address = stack.enter_context(open_cluster(scheduler, workers))
-            self.client = connect(self.address)
+            self.address = stack.enter_context(open_cluster(scheduler, workers, tls))
+            self.client = connect(self.address, tls=tls)
             self._resources = stack.pop_all()
+        from distributed.protocol import serialize_bytes
+
+        self._task_bytes = serialize_bytes(task)
         if not self.threads:
             say(f"{self.address} has no workers yet; {self._remedy}")
 
@@ -119,14 +128,31 @@ class ClusterEvaluator(Evaluator):
             holders = [worker for worker, names in held.items() if names]
             if not holders and not self.threads:
                 self._miss_workers()
-            if holders:
-                say(f"no answer for {self.deadline:g} s, so restarting {', '.join(holders)}; others play its episodes.")
-                options = {"timeout": ANSWER / 2, "wait_for_workers": False, "on_error": "return"}
-                self._ask("restart_workers", workers=holders, stimulus_id="gaits-deadline", **options)
+            self._restart(holders)
         except OSError:  # it is the scheduler that does not answer
             self.reconnect()
             return set()
         return set().union(*held.values())
+
+    def fetch(self, futures: list[Any]) -> list[Any]:
+        """What was played; a TimeoutError if it does not come within the deadline."""
+        return self.client.sync(self.client._gather, futures, callback_timeout=self.deadline)
+
+    def give_up_keepers(self, futures: list[Any]) -> None:
+        """Restart the workers that keep what was played and do not hand it over."""
+        try:
+            kept = self._ask("who_has", keys=[future.key for future in futures])
+            self._restart(sorted({worker for workers in kept.values() for worker in workers}))
+        except OSError:
+            self.reconnect()
+        with contextlib.suppress(Exception):
+            self.client.cancel(futures)
+
+    def _restart(self, workers: list[str]) -> None:
+        if workers:
+            say(f"no answer for {self.deadline:g} s, so restarting {', '.join(workers)}; others play its episodes.")
+            options = {"timeout": ANSWER / 2, "wait_for_workers": False, "on_error": "return"}
+            self._ask("restart_workers", workers=workers, stimulus_id="gaits-deadline", **options)
 
     def _miss_workers(self) -> None:
         told = f"The cluster at {self.address} had no workers to play on for {self.deadline:g} seconds"
@@ -145,7 +171,7 @@ class ClusterEvaluator(Evaluator):
         except OSError:
             with contextlib.suppress(Exception):
                 self.client.close(timeout=1)
-            self.client = connect(self.address, max(until - time.monotonic(), 1.0))
+            self.client = connect(self.address, max(until - time.monotonic(), 1.0), self.tls)
         say(f"found the scheduler at {self.address} again; what is missing is played again.")
 
     def close(self) -> None:
@@ -224,17 +250,21 @@ class ClusterPending:
         chunks = {future: self.out.pop(future) for future in ended}
         finished = [future for future in ended if future.status == "finished"]
         try:
-            for future, played in zip(finished, self.evaluator.client.gather(finished), strict=True):
+            for future, played in zip(finished, self.evaluator.fetch(finished), strict=True):
                 chunk = chunks.pop(future)
                 take_outcomes(self.job, chunk.start, played)
                 self.slowest = max(self.slowest, played.seconds / (chunk.stop - chunk.start))
         except EpisodeFailed:
             raise
+        except TimeoutError:  # a worker was stopped between finishing and handing over
+            self.evaluator.give_up_keepers(finished)
+            self._send(map(self._once_more, chunks.values()))
+            return
         except Exception as error:  # the scheduler went, and what was finished with it
             if self.evaluator.client.status == "running" and all(future.status == "finished" for future in finished):
                 raise EpisodeFailed(f"Results cannot be fetched from {self.evaluator.address}. {describe(error)}") from None
         for future in chunks:
-            problem = future.exception() if future.status == "error" else None
+            problem = future.exception(timeout=ANSWER) if future.status == "error" else None
             if isinstance(problem, EpisodeFailed):
                 raise problem
             if problem is not None and not isinstance(problem, KilledWorker):

@@ -21,6 +21,12 @@ class Compute:
     local for --workers processes here, or slurm for --workers jobs."""
     deadline: float = 300.0
     """Seconds without an answer, after which a cluster's workers are given up and their episodes played elsewhere."""
+    tls_ca: str | None = None
+    """For a cluster at a tls:// address: file of the authority that signed its certificates. Needs the other two."""
+    tls_cert: str | None = None
+    """File of this process's certificate."""
+    tls_key: str | None = None
+    """File of the certificate's key."""
     learner_cores: int | None = None
     """Cores that critics train on while episodes run; default: all, shared with the workers."""
 
@@ -29,6 +35,14 @@ class Compute:
             if getattr(self, name) is not None:
                 whole_number(name, getattr(self, name), 1)
         above_zero("deadline", self.deadline)
+        files = (self.tls_ca, self.tls_cert, self.tls_key)
+        if any(files) and (not all(files) or self.scheduler in (None, "local")):
+            raise ValueError("--tls-ca, --tls-cert and --tls-key go together, for a --scheduler on other machines.")
+
+    @property
+    def tls(self) -> tuple[str, str, str] | None:
+        """Authority, certificate and key, if connections are encrypted."""
+        return (self.tls_ca, self.tls_cert, self.tls_key) if self.tls_ca and self.tls_cert and self.tls_key else None
 
 
 NAMES = tuple(field.name for field in dataclasses.fields(Compute))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from gaits.checks import whole_number
 from gaits.console import say_if_slow
 from gaits.evaluation.local import available_cores
+from gaits.reading import read_json
 
 PATIENCE = 60.0
 """Seconds to look for a scheduler that is gone."""
@@ -20,43 +20,78 @@ IGNORE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 """For workers on this terminal: it is for the run, which finishes its iteration with them."""
 
 
+LOOPBACK = "127.0.0.1"
+Tls = tuple[str, str, str]
+
+
 class ClusterLost(ValueError):
     """The cluster cannot be reached, or has no workers any more."""
 
 
-def connect(address: str, timeout: float | None = None) -> Any:
+def connect(address: str, timeout: float | None = None, tls: Tls | None = None) -> Any:
     from distributed import Client
 
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what it says of lost schedulers, we say better
     try:
         with say_if_slow(f"looking for the scheduler at {address} ..."):
-            return Client(address, timeout=timeout or PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as error:
+            return Client(address, timeout=timeout or PATIENCE, set_as_default=False, security=make_security(tls))
+    except (OSError, ValueError, TypeError, RuntimeError) as error:  # the last two: tls:// without certificates
         raise ClusterLost(
             f"No Dask scheduler answers at {address} ({type(error).__name__}). Start one with: dask scheduler"
         ) from None
 
 
+def make_security(tls: Tls | None) -> Any:
+    """Dask's view of certificates: both ends show one, and nothing is sent in the clear."""
+    if tls is None:
+        return None
+    ca, cert, key = tls
+    for path in tls:
+        if not Path(path).is_file():
+            raise ValueError(f"There is no certificate or key {path}.")
+    kind = require("distributed", "Security")
+    return kind(
+        tls_ca_file=ca,
+        tls_client_cert=cert,
+        tls_client_key=key,
+        tls_scheduler_cert=cert,
+        tls_scheduler_key=key,
+        tls_worker_cert=cert,
+        tls_worker_key=key,
+        require_encryption=True,
+    )
+
+
 @contextlib.contextmanager
-def open_cluster(scheduler: str, workers: int | None = None) -> Iterator[str]:
+def open_cluster(scheduler: str, workers: int | None = None, tls: Tls | None = None) -> Iterator[str]:
     """The address of a cluster: one that runs already, or one that is opened for as long as it is needed.
 
     Args:
         scheduler: An address such as tcp://HOST:8786, the path of a scheduler's file, ``local`` for ``workers`` processes
             on this machine, or ``slurm`` for ``workers`` jobs as Dask's configuration describes them.
         workers: How many to start; those of a cluster that runs already are not ours to choose.
+        tls: Files of the authority, the certificate and its key, for encrypted connections.
     """
     if workers is not None:
         whole_number("workers", workers, 1)
     if scheduler == "local":
         kind = require("distributed", "LocalCluster")
         count = workers or available_cores()
-        options = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "preload": [IGNORE_CTRL_C]}
+        # Whoever reaches a scheduler can run code with it: nothing of this one, pages included, is seen from other machines.
+        options = {
+            "host": LOOPBACK,
+            "dashboard_address": f"{LOOPBACK}:0",
+            "worker_dashboard_address": f"{LOOPBACK}:0",
+            "silence_logs": logging.CRITICAL,
+            "preload": [IGNORE_CTRL_C],
+        }
         with kind(n_workers=count, threads_per_worker=1, **options) as cluster:
             cluster.adapt(minimum=count, maximum=count)  # which replaces those that die
             yield cluster.scheduler_address
     elif scheduler == "slurm":
-        with require("dask_jobqueue", "SLURMCluster")() as cluster:
+        with require("dask_jobqueue", "SLURMCluster")(
+            **({} if tls is None else {"security": make_security(tls)})
+        ) as cluster:
             cluster.adapt(minimum_jobs=workers or 1, maximum_jobs=workers or 1)  # also when their time is up
             yield cluster.scheduler_address
     else:
@@ -70,7 +105,7 @@ def find_address(scheduler: str) -> str:
     path = Path(scheduler)
     if path.is_file():
         try:
-            return str(json.loads(path.read_text())["address"])
+            return str(read_json(path.resolve())["address"])
         except (ValueError, KeyError, TypeError):
             raise ValueError(f"{path} is not a scheduler's file, as dask scheduler --scheduler-file writes.") from None
     if ":" not in scheduler:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from gaits.adaptation.damage import Damage
+from gaits.console import describe, say
 from gaits.episodes import check_seed
 from gaits.explorer.assets import ASSETS, read_asset
 from gaits.explorer.files import NotNow, NotThere
@@ -24,12 +27,27 @@ from gaits.explorer.players import Players, describe_robot
 from gaits.explorer.records import Record
 
 MAX_BODY = 16 * 1024
+MAX_BODY_SECONDS = 10.0
+MAX_EPISODES, MAX_EPISODES_EACH = 24, 12
+"""Played or waiting at once: in all, and for one browser."""
 MAX_MESSAGE = 500
 BINARY = "application/octet-stream"
 
 
-def make_app(records: list[Record], host: str = "127.0.0.1", ready: Callable[[], object] = lambda: None) -> Guard:
-    """The application that shows these runs; ``ready`` is called once it answers."""
+class Answer(JSONResponse):
+    """JSON in ASCII: a file can hold half a surrogate pair, which UTF-8 cannot."""
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
+
+
+def make_app(
+    records: list[Record],
+    host: str = "127.0.0.1",
+    ready: Callable[[], object] = lambda: None,
+    token: str | None = None,
+) -> Guard:
+    """The application that shows these runs; ``ready`` is called once it answers. With a token, it answers who has it."""
     players = Players()
 
     @contextlib.asynccontextmanager
@@ -44,22 +62,22 @@ def make_app(records: list[Record], host: str = "127.0.0.1", ready: Callable[[],
         Route("/", _page),
         Route("/static/{name}", _asset),
         Route("/api/runs", _runs),
-        Route("/api/runs/{run}/metrics", _of_run(lambda record, request: JSONResponse(record.metrics()))),
-        Route("/api/runs/{run}/archive", _of_run(lambda record, request: JSONResponse(record.archive()))),
+        Route("/api/runs/{run}/metrics", _of_run(lambda record, request: Answer(record.metrics()))),
+        Route("/api/runs/{run}/archive", _of_run(lambda record, request: Answer(record.archive()))),
         Route("/api/runs/{run}/history", _of_run(lambda record, request: Response(record.history(), media_type=BINARY))),
         Route("/api/runs/{run}/robot", _of_run(_robot)),
         Route("/api/runs/{run}/episode", _episode, methods=["POST"]),
     ]
     handlers: dict[Any, Any] = {
         NotThere: lambda request, error: _explain(error, 404),
-        NotNow: lambda request, error: _explain(error, 503),
+        NotNow: lambda request, error: _explain(error, 409),
         ValueError: lambda request, error: _explain(error, 422),
         HTTPException: lambda request, error: _explain(error.detail, error.status_code, error.headers),
         Exception: lambda request, error: _explain("Something went wrong here; the terminal says what.", 500),
     }
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
-    app.state.records, app.state.players = records, players
-    return Guard(app, host)  # outside of Starlette's own answers to unexpected errors
+    app.state.records, app.state.players, app.state.playing = records, players, Counter()
+    return Guard(app, host, token)  # outside of Starlette's own answers to unexpected errors
 
 
 def _warm(players: Players, records: list[Record]) -> None:
@@ -71,8 +89,8 @@ def _warm(players: Players, records: list[Record]) -> None:
 
 
 def _explain(error: object, status: int, headers: Any = None) -> JSONResponse:
-    text = str(error).encode(errors="backslashreplace").decode()  # half a surrogate pair, which JSON can ask for
-    return JSONResponse({"error": text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]} …"}, status, headers)
+    text = str(error).encode(errors="backslashreplace").decode()
+    return Answer({"error": text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]} …"}, status, headers)
 
 
 def _find(request: Request) -> Record:
@@ -86,9 +104,23 @@ def _of_run(answer: Callable[[Record, Request], Response]) -> Callable[[Request]
     """An endpoint about one run, on a thread of its own: reading files and JSON take a while."""
 
     def endpoint(request: Request) -> Response:
-        return answer(_find(request), request)
+        record = _find(request)
+        with _explained(record):
+            return answer(record, request)
 
     return endpoint
+
+
+@contextlib.contextmanager
+def _explained(record: Record) -> Iterator[None]:
+    """A run may come from a stranger: whatever its files make us stumble over is an answer about that run."""
+    try:
+        yield
+    except (ValueError, HTTPException):
+        raise
+    except Exception as error:
+        say(f"{record.name}: {describe(error)}")
+        raise ValueError(f"{record.name} cannot be shown; its files may be damaged ({type(error).__name__}).") from None
 
 
 def _page(request: Request) -> Response:
@@ -103,13 +135,22 @@ def _asset(request: Request) -> Response:
 
 
 def _runs(request: Request) -> Response:
-    return JSONResponse([record.describe() for record in request.app.state.records])
+    return Answer([_describe(record) for record in request.app.state.records])
+
+
+def _describe(record: Record) -> dict[str, Any]:
+    """What the list says of a run; one that cannot be described says why, and hides no other."""
+    try:
+        with _explained(record):
+            return record.describe()
+    except ValueError as error:
+        return record.describe_briefly(str(error)[:MAX_MESSAGE])
 
 
 def _robot(record: Record, request: Request) -> Response:
     if record.unplayable:
         raise NotThere(record.unplayable)
-    return JSONResponse(describe_robot(record.run.task))
+    return Answer(describe_robot(record.run.task))
 
 
 async def _episode(request: Request) -> Response:
@@ -117,18 +158,41 @@ async def _episode(request: Request) -> Response:
     if record.unplayable:
         raise NotThere(record.unplayable)
     cell, seed, damage = _parse_episode(await _read_json(request))
-    content = await run_in_threadpool(request.app.state.players.play, record, cell, seed, damage)
+    with _turn(request), _explained(record):
+        content = await run_in_threadpool(request.app.state.players.play, record, cell, seed, damage)
     return Response(content, media_type=BINARY)
+
+
+@contextlib.contextmanager
+def _turn(request: Request) -> Iterator[None]:
+    """Refuse an episode when too many are under way: waiting ones hold threads that other answers need."""
+    playing = request.app.state.playing
+    client = request.scope.get("client_name") or (request.client.host if request.client else "")
+    if playing.total() >= MAX_EPISODES or playing[client] >= MAX_EPISODES_EACH:
+        raise HTTPException(429, "Too many episodes are being played at once; try again in a moment.")
+    playing[client] += 1
+    try:
+        yield
+    finally:
+        playing[client] -= 1
+        if not playing[client]:
+            del playing[client]
 
 
 async def _read_json(request: Request) -> Any:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, "Send JSON, as application/json.")
     body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY:
-            raise HTTPException(413, f"A request may have up to {MAX_BODY:,} bytes.")
+    try:
+        async with asyncio.timeout(MAX_BODY_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > MAX_BODY:
+                    raise HTTPException(413, f"A request may have up to {MAX_BODY:,} bytes.")
+    except TimeoutError:
+        raise HTTPException(408, f"A request has to arrive within {MAX_BODY_SECONDS:g} seconds.") from None
+    except ClientDisconnect:
+        raise HTTPException(400, "The request was cut short.") from None
     try:
         return json.loads(body)
     except (ValueError, RecursionError) as error:

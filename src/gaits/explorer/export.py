@@ -66,7 +66,8 @@ def export(
 def _everything(record: Record, archive: dict[str, Any], episodes: dict[str, str]) -> dict[str, Any]:
     try:
         history = _text(record.history())
-    except NotNow:
+    except NotNow as error:
+        say(f"without its history: {error}")
         history = None
     return {
         "about": record.describe(),

@@ -12,6 +12,8 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
+from gaits.reading import open_regular, read_lines
+
 
 class NotThere(ValueError):
     """Something that was asked for does not exist."""
@@ -23,17 +25,17 @@ class NotNow(ValueError):
 
 def open_file(path: Path) -> IO[bytes]:
     try:
-        return open(path, "rb")
+        return open_regular(path)
     except FileNotFoundError:
         raise NotNow(f"{path.parent.name} has no {path.name} yet: a run writes it with its first checkpoint.") from None
-    except OSError as error:
-        raise NotNow(f"{path.name} of {path.parent.name} cannot be read: {error.strerror}.") from None
+    except (OSError, ValueError) as error:
+        raise NotNow(f"{path.name} of {path.parent.name} cannot be read: {error}") from None
 
 
 def stamp(path: Path) -> str:
     """Changes when the file does."""
     try:
-        found = path.stat()
+        found = path.lstat()
     except OSError:
         return "0"
     return f"{found.st_mtime_ns:x}.{found.st_size:x}"
@@ -61,7 +63,7 @@ def read_row(raw: IO[bytes], file: Any, name: str, row: int) -> np.ndarray:
 def read_table(path: Path) -> pd.DataFrame:
     """The complete rows of a CSV of numbers that may be growing; empty if there are none yet."""
     try:
-        text = path.read_text()
+        text = b"".join(read_lines(path)).decode()
         text = text[: text.rfind("\n") + 1]
         return pd.read_csv(io.StringIO(text), dtype=float) if text else pd.DataFrame()
     except FileNotFoundError:
@@ -73,8 +75,8 @@ def read_table(path: Path) -> pd.DataFrame:
 def read_last_row(path: Path, tail: int = 8192) -> dict[str, float]:
     """The last complete row of such a CSV, without reading all of it; empty if there is none."""
     try:
-        with open(path, "rb") as file:
-            header = file.readline().decode()
+        with open_regular(path) as file:
+            header = file.readline(tail).decode()
             file.seek(max(file.tell(), file.seek(0, os.SEEK_END) - tail))
             lines = file.read().decode()
         whole = lines[: lines.rfind("\n") + 1].splitlines()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hmac
 import ipaddress
+import secrets
 import socket
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse
 
 if TYPE_CHECKING:
@@ -27,15 +30,21 @@ SECURITY_HEADERS = {
 }
 
 
+NO_TOKEN = "Open the address that gaits explore printed when it began, with the token at its end: ...?token=..."
+
+
 class Guard:
     """Refuses requests that were not made by this server's own page, and adds the security headers to every answer.
+
+    Others on this machine can reach the server too, so it asks for a token, as Jupyter does: it is in the address that is
+    printed, and then in a cookie, which also tells browsers from each other. Without ``token``, nobody is asked for one.
 
     A page of another site may point a name of its own at 127.0.0.1 (DNS rebinding); its requests then carry that name as
     their Host. Numeric addresses cannot be rebound, so a server that listens everywhere takes those.
     """
 
-    def __init__(self, app: ASGIApp, host: str) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, host: str, token: str | None = None) -> None:
+        self.app, self.token = app, token
         everywhere = host in ("0.0.0.0", "::", "")
         self.any_address = everywhere
         own = {socket.gethostname(), socket.getfqdn()} if everywhere else {host}
@@ -57,15 +66,45 @@ class Guard:
             await JSONResponse({"error": message}, 421)(scope, receive, send)
         elif _is_foreign(headers, hosts[0], scope):
             await JSONResponse({"error": "Requests from pages of other sites are refused."}, 403)(scope, receive, send)
+        elif self.token is not None and self._is_token(_asked_with(scope)):
+            cookie = f"{_cookie_name(hosts[0])}={self.token}.{secrets.token_hex(8)}; Path=/; HttpOnly; SameSite=Strict"
+            await self.app(scope, receive, _with_cookie(send, cookie) if scope["path"] == "/" else send)
+        elif self.token is not None and not self._is_known(headers, hosts[0], scope):
+            await JSONResponse({"error": NO_TOKEN}, 403)(scope, receive, send)
         else:
             await self.app(scope, receive, send)
 
+    def _is_token(self, word: str) -> bool:
+        return hmac.compare_digest(word.encode(errors="replace"), str(self.token).encode())
+
+    def _is_known(self, headers: Headers, host: str, scope: Scope) -> bool:
+        """Whether it comes with our cookie; what tells browsers apart is then the request's ``client_name``."""
+        cookie = cookie_parser(headers.get("cookie", "")).get(_cookie_name(host), "")
+        token, _, name = cookie.rpartition(".")
+        scope["client_name"] = name[:32]
+        return self._is_token(token)
+
     def _is_own(self, host: str) -> bool:
         try:
-            name = urlsplit(f"//{host}").hostname or ""
+            parts = urlsplit(f"//{host}")
+            name, _ = parts.hostname or "", parts.port
         except ValueError:
             return False
         return name in self.names or (self.any_address and _is_address(name))
+
+
+def _asked_with(scope: Scope) -> str:
+    """The token in the address, if there is one."""
+    try:
+        found = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=10)
+    except ValueError:
+        return ""
+    return found.get("token", [""])[0]
+
+
+def _cookie_name(host: str) -> str:
+    """Cookies are shared by all ports of a machine, and several explorers may run on one."""
+    return f"gaits-{urlsplit(f'//{host}').port or 80}"
 
 
 def _is_foreign(headers: Headers, host: str, scope: Scope) -> bool:
@@ -88,6 +127,15 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _with_cookie(send: Send, cookie: str) -> Send:
+    async def wrapped(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).append("set-cookie", cookie)
+        await send(message)
+
+    return wrapped
 
 
 def _with_headers(send: Send) -> Send:

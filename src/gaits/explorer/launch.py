@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import secrets
 import socket
 import sys
 import threading
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from gaits.console import say
+from gaits.console import say, tell
 from gaits.explorer.records import Record, make_records
 from gaits.runs import Run, find_runs, load_run
 
@@ -25,8 +26,8 @@ def find_records(folders: Iterable[str | Path]) -> list[Record]:
     for folder in find_runs(folders):
         try:
             runs.append(load_run(folder))
-        except (ValueError, OSError) as error:
-            problems.append(str(error))
+        except Exception as error:  # whatever is wrong with one, the others are shown
+            problems.append(str(error) or f"{folder} cannot be read ({type(error).__name__}).")
     if not runs:
         raise ValueError(problems[0] if problems else "Give at least one run's folder.")
     for problem in problems:
@@ -38,20 +39,24 @@ def serve(records: list[Record], host: str = "127.0.0.1", port: int = 0, browser
     """Show the runs until Ctrl-C. Port 0 takes any free one."""
     uvicorn, make_app = import_server()
     listener = listen(host, port)
-    address = _address(host, listener.getsockname()[1])
+    token = secrets.token_urlsafe(24)
+    address = f"{_address(host, listener.getsockname()[1])}?token={token}"
     n = len(records)
-    print(f"{n} run{'s' * (n != 1)} at {address}\nStop with Ctrl-C.", flush=True)
+    tell(f"{n} run{'s' * (n != 1)} at {address}\nStop with Ctrl-C.")
     if host not in ("127.0.0.1", "localhost", "::1"):
-        say("anybody who can reach this address can look at these runs and play episodes on this machine.")
+        say("anybody who has this address, or listens on the way to it, can look at these runs and play episodes here.")
 
     def ready() -> None:
         if browser and has_browser():
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
-    config = uvicorn.Config(make_app(records, host, ready), log_level="warning", timeout_graceful_shutdown=1)
+    from gaits.explorer.connections import Connection
+
+    app = make_app(records, host, ready, token)
+    config = uvicorn.Config(app, http=Connection, ws="none", log_level="warning", timeout_graceful_shutdown=1)
     with contextlib.closing(listener), contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listener])
-    print("Stopped.")
+    tell("Stopped.")
 
 
 def import_server() -> tuple[Any, Callable[..., Any]]:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import threading
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
+from gaits import archives
 from gaits.algorithms import ALGORITHMS
-from gaits.archives import NO_SEED, NOT_ADDED
+from gaits.archives import NO_SEED, NOT_ADDED, Archive
+from gaits.console import say
 from gaits.episodes import check_seed
 from gaits.explorer.files import NotNow, NotThere, open_file, read_last_row, read_row, read_table, stamp
 from gaits.explorer.packing import pack, plain
-from gaits.runs import Run, history
+from gaits.reading import read_lines
+from gaits.runs import Run
+from gaits.runs.binding import check_file, same_lines
 from gaits.runs.evaluation import load_evaluation
 
 CURVES = ("qd_score", "coverage", "objective_max")
 CURVE_POINTS = 300
+MAX_STEPS = 20_000
+"""Steps of an episode that is played for the page; what a run's file says could keep a machine busy for days."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +46,17 @@ class Record:
     id: int
     name: str
     run: Run
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    _checked: list[tuple[int, ...]] = field(default_factory=list, repr=False, compare=False)
+    """Stamp of the archive's file when all of it was checked; at most one."""
 
     @property
     def unplayable(self) -> str:
         """Why its policies cannot be watched; empty if they can."""
-        return self.run.task.unwatchable
+        task = self.run.task
+        if task.max_steps > MAX_STEPS:
+            return f"Its episodes may take {task.max_steps:,} steps; those of up to {MAX_STEPS:,} are played here."
+        return task.unwatchable
 
     def describe(self) -> dict[str, Any]:
         config, task = self.run.config, self.run.task
@@ -55,11 +69,21 @@ class Record:
             "algorithm": config.name or ALGORITHMS[config.algorithm].title,
             "seed": config.seed,
             "evaluations": config.evaluations,
-            "done": int(last.get("evaluations", 0)),
+            "done": int(plain(last.get("evaluations", 0)) or 0),
             "numbers": {name: plain(last.get(name)) for name in ("elites", "objective_min", *CURVES)},
             "version": self.version,
             "unplayable": self.unplayable,
             "details": self._details,
+        }
+
+    def describe_briefly(self, problem: str) -> dict[str, Any]:
+        """The same where the run's files do not allow it, with the reason."""
+        config = self.run.config
+        return {
+            **{"id": self.id, "name": self.name, "task": config.task, "task_title": config.task},
+            **{"algorithm": config.algorithm, "seed": config.seed, "evaluations": config.evaluations, "done": 0},
+            **{"numbers": dict.fromkeys(("elites", "objective_min", *CURVES)), "version": "0"},
+            **{"unplayable": problem, "details": []},
         }
 
     @cached_property
@@ -90,37 +114,63 @@ class Record:
         table, names = read_table(self.run.folder / "metrics.csv"), ("iteration", "evaluations", *CURVES)
         if not set(names) <= set(table):
             return {name: [] for name in names}
+        lines = read_lines(self.run.folder / "metrics.csv")
+        check_file(self.run.folder, self.run.config.id, "metrics", same_lines(lines))
         kept = np.unique(np.linspace(0, len(table) - 1, min(len(table), CURVE_POINTS)).round().astype(int))
         return {name: plain(table[name].to_numpy()[kept]) for name in names}
 
     def archive(self) -> dict[str, Any]:
         """The cells and their elites."""
-        data = self._read_map()
+        archive = self._read(solutions=False)
+        data = archive.data()
+        order = np.argsort(data["index"])
+        cell, objective = data["index"][order], data["objective"][order]
+        kind = archives.KINDS[self.run.task.archive]
         found: dict[str, Any] = {
-            "cells": int(np.prod(data["dims"])) if "dims" in data else len(data["centroids"]),
+            "cells": int(archive.cells),
             "measure_names": self.run.task.measure_names,
-            **{name: data[name] for name in ("dims", "ranges", "centroids") if name in data},
-            **{"cell": data["index"], "objective": data["objective"], "measures": data["measures"]},
-            "robustness": self._robustness(data["index"], data["objective"]),
+            kind.cells: np.asarray(getattr(archive, kind.cells)),
+            "ranges": np.stack([archive.lower_bounds, archive.upper_bounds], axis=1),
+            **{"cell": cell, "objective": objective, "measures": data["measures"][order]},
+            "robustness": self._robustness(cell, objective),
         }
         return {name: plain(value) for name, value in found.items()}
 
-    def _read_map(self) -> dict[str, np.ndarray]:
-        """The archive without its solutions."""
+    def _read(self, solutions: bool) -> Archive:
+        """The archive, checked as whoever loads it would, and to be that of the run's task."""
+        open_file(self.run.folder / "archive.npz").close()  # else it says why not
         try:
-            with open_file(self.run.folder / "archive.npz") as raw, np.load(raw, allow_pickle=False) as file:
-                return {key: file[key] for key in file.files if key != "solution"}
-        except NotNow:
-            raise
+            archive, task = self.run.archive if solutions else self.run.objectives, self.run.task
+            kind = archives.KINDS[task.archive]
+            ranges = np.stack([archive.lower_bounds, archive.upper_bounds], axis=1)
+            same = isinstance(archive, kind.archive) and np.array_equal(ranges, task.ranges)
+            if not same or not np.array_equal(getattr(archive, kind.cells), kind.of(task)):
+                raise ValueError("its cells are not those of the run's task")
+            if solutions and (archive.solution_dim != task.solution_dim or not np.isfinite(archive.data("solution")).all()):
+                raise ValueError("its policies are not those of the run's task")
         except Exception as error:  # zip, npy and shape errors come in a dozen types
-            raise NotNow(f"The archive of {self.name} cannot be read ({error}).") from None
+            raise NotNow(f"The archive of {self.name} cannot be used ({error}).") from None
+        return archive
+
+    def _check_whole(self, raw: IO[bytes]) -> None:
+        """Check all of an open archive's file, once for as long as it stays the same; a row alone has no checksum."""
+        found = os.fstat(raw.fileno())
+        now = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        with self._lock:
+            if now not in self._checked:
+                self._read(solutions=True)
+                self._checked[:] = [now]
 
     def history(self) -> bytes:
         """Every insertion that was accepted, in order: enough for the page to redraw the archive at any iteration."""
         try:
-            rows = history.load(self.run.folder / "history.npz")
+            rows = replace(self.run).history  # anew: a run keeps what it has read
         except (OSError, ValueError) as error:
             raise NotNow(f"The history of {self.name} cannot be read ({error}).") from None
+        cells = rows["cell"]
+        whole = len({len(values) for values in rows.values()}) == 1 and np.isfinite(rows["objective"]).all()
+        if not whole or cells.min(initial=0) < 0 or cells.max(initial=0) >= self.run.task.total_cells:
+            raise NotNow(f"The history of {self.name} cannot be used (its rows are not those of the run's archive).")
         taken = rows["status"] != NOT_ADDED
         return pack(
             {"last": int(rows["iteration"].max(initial=0))},
@@ -133,32 +183,37 @@ class Record:
         """Per elite, where it was played again since it took its cell."""
         try:
             found = load_evaluation(self.run.folder)
-        except ValueError:
+            if found is None:
+                return None
+            pairs = zip(found.cell.tolist(), found.recorded.tolist(), strict=True)
+            known = dict(zip(pairs, found.elite_robustness.tolist(), strict=True))
+        except Exception as error:
+            say(f"{self.name} is shown without its robustness: {error}")
             return None
-        if found is None:
-            return None
-        known = dict(
-            zip(zip(found.cell.tolist(), found.recorded.tolist(), strict=True), found.elite_robustness, strict=True)
-        )
         values = [known.get(pair) for pair in zip(cell.tolist(), objective.tolist(), strict=True)]
         return None if all(value is None for value in values) else [plain(value) for value in values]
 
     def elite(self, cell: int) -> Elite:
         """The elite of a cell. Only its row of the solutions is read, which are most of the file."""
         try:
-            with open_file(self.run.folder / "archive.npz") as raw, np.load(raw, allow_pickle=False) as file:
-                rows = np.flatnonzero(file["index"] == cell)
-                if not rows.size:
-                    raise NotThere(f"Cell {cell} of {self.name} is empty.")
-                row = int(rows[0])
-                statistics = {name: read_row(raw, file, name, row) for name in ("obs_mean", "obs_std") if name in file.files}
-                solution, objective = read_row(raw, file, "solution", row), float(file["objective"][row])
-                measures = file["measures"][row].tolist()
-                seed = int(file["seed"][row]) if "seed" in file.files else NO_SEED
+            with open_file(self.run.folder / "archive.npz") as raw:
+                self._check_whole(raw)
+                return self._read_elite(raw, cell)
         except (NotNow, NotThere):
             raise
         except Exception as error:
             raise NotNow(f"The archive of {self.name} cannot be read ({error}).") from None
+
+    def _read_elite(self, raw: IO[bytes], cell: int) -> Elite:
+        with np.load(raw, allow_pickle=False) as file:
+            rows = np.flatnonzero(file["index"] == cell)
+            if not rows.size:
+                raise NotThere(f"Cell {cell} of {self.name} is empty.")
+            row = int(rows[0])
+            statistics = {name: read_row(raw, file, name, row) for name in ("obs_mean", "obs_std") if name in file.files}
+            solution, objective = read_row(raw, file, "solution", row), float(file["objective"][row])
+            measures = file["measures"][row].tolist()
+            seed = int(file["seed"][row]) if "seed" in file.files else NO_SEED
         return Elite(solution, objective, measures, statistics, None if seed == NO_SEED else check_seed(seed))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from gaits.evaluation.results import Results
+from gaits.states import generator_state, restore_generator
 
 TieRanks = Literal["order", "average"]
 
@@ -47,7 +48,7 @@ class EvolutionStrategy:
         return (weights.astype(np.float32) @ self.noise) / np.float32(self.half * self.sigma)
 
     def state(self) -> dict[str, Any]:
-        return {"rng": self.rng}
+        return {"rng": generator_state(self.rng)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.rng = state["rng"]
+        restore_generator(self.rng, state["rng"])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gaits.evaluation.results import Transitions
+from gaits.states import Misfit, Rows
 
 
 class ReplayBuffer:
@@ -54,8 +55,13 @@ class ReplayBuffer:
         return self.sample(rng, *shape)[..., : self.obs_dim]  # taking from a view would copy the whole buffer first
 
     def state(self) -> dict[str, Any]:
-        return {"rows": self.rows[: self.size], "next": self.next}
+        return {"rows": Rows(self.rows[: self.size], len(self.rows)), "next": self.next}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.size, self.next = len(state["rows"]), state["next"]
+        size, capacity = len(state["rows"]), len(self.rows)
+        if state["next"] != size % capacity and not (size == capacity and state["next"] < capacity):
+            raise Misfit(f"its replay buffer goes on at {state['next']} after {size} of {capacity} transitions")
+        if not np.isfinite(state["rows"]).all():
+            raise Misfit("its replay buffer has transitions that are not finite")
+        self.size, self.next = size, state["next"]
         self.rows[: self.size] = state["rows"]

@@ -12,6 +12,7 @@ from gaits.evaluation.results import Results, Transitions
 from gaits.gradients.devices import Device, find_device
 from gaits.gradients.replay import ReplayBuffer
 from gaits.policies import MLP
+from gaits.states import generator_state, restore_generator
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ class TD3:
         import jax
 
         nets = [np.asarray(leaf) for leaf in jax.tree.leaves(self.nets)]
-        return {"nets": nets, "buffer": self.buffer.state(), "rng": self.rng, "loss": self.loss}
+        return {"nets": nets, "buffer": self.buffer.state(), "rng": generator_state(self.rng), "loss": self.loss}
 
     def restore(self, state: dict[str, Any]) -> None:
         import jax
@@ -134,7 +135,8 @@ class TD3:
         nets = jax.tree.unflatten(jax.tree.structure(self.nets), state["nets"])
         self.nets = jax.device_put(nets, self.device)
         self.buffer.restore(state["buffer"])
-        self.rng, self.loss = state["rng"], state["loss"]
+        restore_generator(self.rng, state["rng"])
+        self.loss = state["loss"]
 
 
 class CriticGradient:

@@ -5,13 +5,16 @@ metrics.csv     a row per iteration
 archive.npz     the elites
 history.npz     every insertion
 evaluation.npz  the elites played again, by gaits evaluate
-checkpoint/     the exact state, newest two
+checkpoint/     the exact state, newest two; of a finished run the last
+manifest.json   what config.json, metrics.csv, archive.npz and history.npz hold, so that a changed number is noticed
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Iterable
+import io
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +23,10 @@ import numpy as np
 
 from gaits import archives
 from gaits.archives import Archive, make_archive
+from gaits.console import command, say
+from gaits.reading import read_lines
 from gaits.runs import history
+from gaits.runs.binding import Changed, changed_words, check_file, load_manifest, same_arrays, same_lines
 from gaits.runs.config import Config, load_config
 from gaits.tasks import Task
 
@@ -45,26 +51,65 @@ class Run:
         import pandas as pd
 
         path = self.folder / "metrics.csv"
-        if not path.exists() or path.stat().st_size == 0:
-            return pd.DataFrame()  # no iteration yet
         try:
-            table = pd.read_csv(path)
+            lines = read_lines(path)
+            if not lines:
+                return pd.DataFrame()  # no iteration yet
+            check_file(self.folder, self.config.id, "metrics", same_lines(lines))
+            table = pd.read_csv(io.BytesIO(b"".join(lines)))
+        except FileNotFoundError:
+            return pd.DataFrame()
+        except Changed:
+            raise
         except (OSError, ValueError) as error:
             raise ValueError(f"{path} cannot be read as metrics ({error}).") from None
+        self._check_end(table)
         absent = [name for name in ("iteration", "evaluations", "seconds") if name not in table]
         if absent:
-            raise ValueError(f"{path} has no {' and no '.join(absent)}. Write it again with: gaits resume {self.folder}")
+            raise ValueError(
+                f"{path} has no {' and no '.join(absent)}. Write it again with: {command('resume', self.folder)}"
+            )
         return table
+
+    def _check_end(self, table: pd.DataFrame) -> None:
+        """Raise if a run that has done all its evaluations has rows after its last one."""
+        manifest = load_manifest(self.folder, self.config.id)
+        n = 0 if manifest is None else manifest["metrics"]["lines"] - 1
+        if 0 < n < len(table) and table["evaluations"].iloc[n - 1] >= self.config.evaluations:
+            raise Changed(changed_words(self.folder, "metrics"))
 
     @property
     def archive(self) -> Archive:
         """The archive at the last checkpoint, solutions included."""
-        return load_archive(self.folder)
+        return archives.load(_existing(self.folder / "archive.npz"), self._verify("archive"))
 
     @functools.cached_property
     def history(self) -> dict[str, np.ndarray]:
         """iteration, objective, measures, cell, status and seed of every solution offered to the archive."""
-        return history.load(_existing(self.folder / "history.npz"))
+        return history.load(_existing(self.folder / "history.npz"), self._verify("history"))
+
+    def _verify(self, name: str) -> Callable[[dict[str, np.ndarray]], None]:
+        """Raises if arrays of one of the run's files are not those that were written."""
+        return lambda arrays: check_file(self.folder, self.config.id, name, same_arrays(arrays))
+
+    @property
+    def objectives(self) -> Archive:
+        """The archive at the last checkpoint without its solutions, which are not read."""
+        return archives.load_objectives(self.folder / "archive.npz", self._verify("archive"))
+
+    @property
+    def last_iteration(self) -> int:
+        """The last iteration in the history; -1 if that is missing or damaged."""
+        return history.last_iteration(self.folder / "history.npz", self._verify("history"))
+
+    @property
+    def lowest_inserted(self) -> float:
+        """The lowest objective that entered the archive."""
+        return history.lowest_inserted(self.folder / "history.npz", self._verify("history"))
+
+    def check_history(self) -> None:
+        """Raise if the history is not as it was written; what is said of the archive's age comes from it."""
+        dataclasses.replace(self).history  # noqa: B018 - anew, and not kept
 
     @property
     def finished(self) -> bool:
@@ -81,7 +126,7 @@ class Run:
         table = self.metrics
         if table.empty or not (self.folder / "archive.npz").exists():
             return 0
-        saved = history.last_iteration(self.folder / "history.npz")
+        saved = self.last_iteration
         found = table.loc[table["iteration"] == saved, "evaluations"]
         return int(found.iloc[0]) if len(found) else 0
 
@@ -110,16 +155,29 @@ def find_runs(folders: Iterable[str | Path]) -> list[Path]:
     """Run folders; a folder of runs and studies stands for all of them. What is neither stays, to be named as such."""
     found: list[Path] = []
     for folder in map(Path, folders):
-        inside = sorted(path.parent for path in folder.glob("*/config.json"))
-        for study in sorted(folder.glob("*/study.json")):
-            inside += sorted(path.parent for path in study.parent.glob("*/config.json"))
+        inside = _inside(folder, "config.json")
+        for study in _inside(folder, "study.json"):
+            inside += _inside(study, "config.json")
         found += [folder] if (folder / "config.json").exists() or not inside else inside
     return list(dict.fromkeys(found))
+
+
+def _inside(folder: Path, name: str) -> list[Path]:
+    """Folders in a folder that have such a file. A stranger's links could lead to any run of yours, so they are left out."""
+    found = sorted(path.parent for path in folder.glob(f"*/{name}"))
+    for path in found:
+        if path.is_symlink():
+            say(f"left out {path}: it is a link. To have it, name it.")
+    return [path for path in found if not path.is_symlink()]
 
 
 def load_archive(path: str | Path) -> Archive:
     """The archive of a run's folder, or of an archive.npz, as a ribs archive."""
     path = Path(path)
+    if path.name == "archive.npz" and (path.parent / "config.json").exists():
+        path = path.parent
+    if (path / "config.json").exists():
+        return load_run(path).archive
     return archives.load(_existing(path / "archive.npz" if path.is_dir() else path))
 
 

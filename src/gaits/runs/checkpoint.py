@@ -1,89 +1,61 @@
-"""The exact state of a search in one file that can be trusted: format version, run id, checksum, and no code.
+"""The exact state of a search in one file of plain numbers: a line of JSON, then the raw bytes of its arrays.
 
-A checkpoint is a JSON header on one line, then a pickle, then the raw buffers of its arrays. The pickle is read through
-an unpickler that knows a short list of types; anything else in it is refused. ribs archives and emitters round-trip
-through pickle exactly, without us reaching into their private fields. The search tree of a CVT archive is not pickled: its
-points stand for it, and it is built again from them.
+The line has the format's version, the run, what the run's other files hold at that moment, every value that is not an
+array by its path, the dtype and shape of every array, and a checksum of it all. Nothing in it names a class or a module.
+A file is read against the state of a search that our code built from the configuration: what it claims is compared with
+that before anything is allocated. See ``gaits.states``.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib
-import io
 import json
-import pickle
+import math
+import os
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from scipy.spatial import KDTree
 
+from gaits.reading import DTYPES, Refused, open_regular, parse_json, read_into
 from gaits.runs.files import write_whole
+from gaits.states import Misfit, check, flatten, give, rebuild, take
 
 FORMAT = "gaits checkpoint"
-VERSION = 2
+VERSION = 3
+LAST_UNSAFE = "0.1"
+"""The last gaits that reads checkpoints of versions 1 and 2, which could run code."""
 KEEP = 2
-
-# NumPy's constructors for arrays, scalars and random generators. No other function may be called by a checkpoint.
-_NUMPY = {
-    ("numpy", "dtype"),
-    ("numpy", "ndarray"),
-    *(("numpy", name) for name in ("bool", "int8", "int32", "int64", "float32", "float64")),
-    ("numpy._core.multiarray", "_reconstruct"),
-    ("numpy._core.multiarray", "scalar"),
-    ("numpy._core.numeric", "_frombuffer"),
-    ("numpy.random._pickle", "__generator_ctor"),
-    ("numpy.random._pickle", "__bit_generator_ctor"),
-    ("numpy.random._pcg64", "PCG64"),
-    ("numpy.random.bit_generator", "SeedSequence"),
-    ("numpy.random.bit_generator", "__pyx_unpickle_SeedSequence"),
-}
-_CLASSES_FROM = ("ribs.archives.", "ribs.emitters.")
+HEADER_BYTES = 1 << 20
 
 
 class CheckpointError(ValueError):
     """A checkpoint that cannot be used, and why."""
 
 
-class _Pickler(pickle.Pickler):
-    def persistent_id(self, obj: Any) -> Any:
-        return np.asarray(obj.data) if type(obj) is KDTree else None
+def save(folder: Path, state: dict[str, Any], run_id: str, iteration: int, binds: dict[str, Any] | None = None) -> Path:
+    """Write the state of an iteration, and forget all but the newest ``KEEP`` checkpoints.
 
-
-class _Unpickler(pickle.Unpickler):
-    def persistent_load(self, pid: Any) -> KDTree:
-        return KDTree(pid)
-
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in _NUMPY:
-            return super().find_class(module, name)
-        if module.startswith(_CLASSES_FROM):
-            found = getattr(importlib.import_module(module), name, None)
-            if isinstance(found, type) and found.__module__ == module:
-                return found
-        raise CheckpointError(f"it asks for {module}.{name}, which no checkpoint of gaits needs")
-
-
-def save(folder: Path, state: dict[str, Any], run_id: str, iteration: int) -> Path:
-    """Write the state of an iteration, and forget all but the newest ``KEEP`` checkpoints."""
-    buffers: list[pickle.PickleBuffer] = []
-    body = io.BytesIO()
-    _Pickler(body, protocol=5, buffer_callback=buffers.append).dump(state)
-    parts: list[Any] = [body.getbuffer(), *(buffer.raw() for buffer in buffers)]
+    ``binds`` says what the run's other files hold at this moment.
+    """
+    leaves = {name: give(leaf) for name, leaf in flatten(state).items()}
+    arrays = {name: np.ascontiguousarray(a) if a.ndim else a for name, a in leaves.items() if isinstance(a, np.ndarray)}
     header = {
         "format": FORMAT,
         "version": VERSION,
         "run": run_id,
         "iteration": iteration,
-        "lengths": [len(part) for part in parts],
+        "binds": binds or {},
+        "values": {name: leaf for name, leaf in leaves.items() if name not in arrays},
+        "arrays": {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()},
     }
-    header["sha256"] = _digest(header, parts)
+    header["sha256"] = _digest(header, arrays)
+    line = json.dumps(header, allow_nan=False).encode() + b"\n"
 
     def write(file: IO[bytes]) -> None:
-        file.write(json.dumps(header).encode() + b"\n")
-        for part in parts:
-            file.write(part)
+        file.write(line)
+        for array in arrays.values():
+            file.write(_bytes(array))
 
     path = folder / f"{iteration:09d}.ckpt"
     write_whole(path, write)
@@ -97,51 +69,97 @@ def available(folder: Path) -> list[Path]:
     return sorted(folder.glob("[0-9]*.ckpt"), reverse=True)
 
 
-def load(path: Path, run_id: str) -> dict[str, Any]:
-    """The state in a checkpoint, or a CheckpointError that says what is wrong with it."""
+def load(path: Path, run_id: str, like: dict[str, Any]) -> dict[str, Any]:
+    """The state in a checkpoint, of the form of the state given; or a CheckpointError that says what is wrong with it."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             header = _read_header(file, run_id)
-            parts = [bytearray(n) for n in header["lengths"]]
-            if any(file.readinto(part) != len(part) for part in parts):
-                raise CheckpointError("it is cut short")
-            if file.read(1):
-                raise CheckpointError("it is longer than it should be")
-        if header.pop("sha256", None) != _digest(header, parts):
+            likes = flatten(like)
+            _check_claims(header, likes)
+            arrays = {name: np.empty(shape, dtype) for name, (dtype, shape) in header["arrays"].items()}
+            for array in arrays.values():
+                read_into(file, array)
+        if header.pop("sha256", None) != _digest(header, arrays):
             raise CheckpointError("its checksum does not match: some bytes were changed")
-        return _Unpickler(io.BytesIO(parts[0]), buffers=parts[1:]).load()
+        leaves = {**header["values"], **arrays}
+        return rebuild(like, {name: take(one, leaves[name]) for name, one in likes.items()})
+    except (CheckpointError, Misfit) as error:
+        raise CheckpointError(f"{path} cannot be used: {error}.") from None
+    except Refused as error:
+        raise CheckpointError(str(error) if str(path) in str(error) else f"{path} cannot be used: {error}.") from None
+    except (OSError, MemoryError) as error:
+        raise CheckpointError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'memory is gone'}.") from None
+
+
+def read_binds(path: Path, run_id: str) -> dict[str, Any]:
+    """What a checkpoint says of the run's other files, its numbers unread."""
+    try:
+        with open_regular(path) as file:
+            return _read_header(file, run_id)["binds"]
     except CheckpointError as error:
         raise CheckpointError(f"{path} cannot be used: {error}.") from None
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read: {error.strerror}.") from None
-    except Exception as error:  # a pickle that passed its checksum but not its types, from other versions of ribs or NumPy
-        raise CheckpointError(f"{path} cannot be used: its content does not fit this version ({error}).") from None
 
 
 def _read_header(file: IO[bytes], run_id: str) -> dict[str, Any]:
+    line = file.readline(HEADER_BYTES)
     try:
-        header = json.loads(file.readline(1_000_000))
+        header = parse_json(line)
         if header["format"] != FORMAT:
             raise KeyError
-        version, lengths = header["version"], header["lengths"]
-        if not all(isinstance(n, int) and n >= 0 for n in lengths):
-            raise KeyError
+        version = header["version"]
     except (ValueError, KeyError, TypeError):
         raise CheckpointError("it is not a checkpoint of gaits, or its first line is damaged") from None
+    if version in (1, 2):
+        raise CheckpointError(
+            f"it has format version {version}, of which loading can run code; finish the run with gaits {LAST_UNSAFE}, "
+            "the last that reads it, if you made it yourself"
+        )
     if version != VERSION:
         raise CheckpointError(
-            f"it has format version {version}, and this gaits reads version {VERSION}; use the gaits that wrote it"
+            f"it does not have format version {VERSION}, which this gaits reads; use the gaits that wrote it"
         )
+    kinds = {"run": str, "iteration": int, "binds": dict, "values": dict, "arrays": dict, "sha256": str}
+    if header.keys() != {"format", "version", *kinds} or not all(type(header[name]) is kind for name, kind in kinds.items()):
+        raise CheckpointError("its first line is damaged")
     if header["run"] != run_id:
         raise CheckpointError("it belongs to another run")
-    remaining = Path(file.name).stat().st_size - file.tell()
-    if sum(lengths) != remaining:
-        raise CheckpointError(f"it is cut short or padded: {remaining} bytes where {sum(lengths)} should follow")
+    header["arrays"] = {name: _read_claim(name, claim) for name, claim in header["arrays"].items()}
+    size = sum(math.prod(shape) * int(dtype[2]) for dtype, shape in header["arrays"].values())
+    remaining = os.fstat(file.fileno()).st_size - file.tell()
+    if size != remaining:
+        raise CheckpointError(f"it is cut short or padded: {remaining:,} bytes where {size:,} should follow")
     return header
 
 
-def _digest(header: dict[str, Any], parts: list[Any]) -> str:
-    digest = hashlib.sha256(json.dumps({key: header[key] for key in sorted(header)}).encode())
-    for part in parts:
-        digest.update(part)
+def _read_claim(name: str, claim: Any) -> tuple[str, tuple[int, ...]]:
+    dtype, shape = claim if isinstance(claim, list) and len(claim) == 2 else (None, None)
+    if dtype not in DTYPES or not isinstance(shape, list) or len(shape) > 8:
+        raise CheckpointError(f"its {name[:64]} is no array of plain numbers")
+    if not all(type(n) is int and 0 <= n < 1 << 48 for n in shape):
+        raise CheckpointError(f"its {name[:64]} has an impossible shape")
+    return dtype, tuple(shape)
+
+
+def _check_claims(header: dict[str, Any], likes: dict[str, Any]) -> None:
+    claims = {**header["values"], **header["arrays"]}
+    if len(claims) != len(header["values"]) + len(header["arrays"]):
+        raise CheckpointError("it says something twice")
+    odd = next(iter(claims.keys() ^ likes.keys()), None)
+    if odd is not None:
+        raise CheckpointError(f"{odd[:64]!r} is {'unknown' if odd in claims else 'missing'}")
+    for name, claim in claims.items():
+        check(name, likes[name], claim)
+
+
+def _bytes(array: np.ndarray) -> Any:
+    return array.reshape(-1).view(np.uint8).data if array.size else b""
+
+
+def _digest(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
+    plain = {**header, "arrays": {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}}
+    digest = hashlib.sha256(json.dumps({key: plain[key] for key in sorted(plain)}).encode())
+    for array in arrays.values():
+        digest.update(_bytes(array))
     return digest.hexdigest()

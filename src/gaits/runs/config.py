@@ -8,21 +8,26 @@ import functools
 import json
 import os
 import platform
-import shlex
 import subprocess
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gaits.algorithms import ALGORITHMS
-from gaits.checks import lookup, make_settings, positive, whole_number
-from gaits.runs.files import write_whole
+import numpy as np
+
+from gaits.algorithms import ALGORITHMS, Algorithm
+from gaits.checks import check_label, check_source, lookup, make_settings, positive, whole_number
+from gaits.console import command
+from gaits.reading import Refused, read_json
+from gaits.runs.binding import check_config
+from gaits.runs.files import write_text
 from gaits.tasks import OURS, TASKS, Task, make_task, register_task
 from gaits.tasks.unknown import Unknown
 from gaits.versions import run_versions
 
 VERSION = 1
+NAME_LETTERS = 100
 OWN_FIELDS = ("title", "measure_names", "measure_range", "obs_dim", "action_dim")
 """What must also be known of a task of the user's own, to read its run where the task is not known."""
 
@@ -32,8 +37,8 @@ def find_git_revision() -> str | None:
     """Revision of the working copy gaits runs from, or None where it was installed as a package."""
 
     def git(*words: str) -> str:
-        command = ["git", "-C", str(Path(__file__).parent), *words]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+        asked = ["git", "-C", str(Path(__file__).parent), *words]
+        return subprocess.run(asked, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
 
     try:
         git(
@@ -71,13 +76,18 @@ class Config:
         for name, low in (("seed", 0), ("evaluations", 1), ("checkpoint_iterations", 1)):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), low))
         positive(self, "checkpoint_minutes")
-        if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
-            raise ValueError(f"name must be some text; got {self.name!r}.")
+        if self.name is not None:
+            check_label("name", self.name)
+        for name in ("task", "algorithm", "id"):
+            if len(getattr(self, name) or "") > NAME_LETTERS:
+                raise ValueError(f"{name} has {len(getattr(self, name)):,} letters; at most {NAME_LETTERS} fit.")
         if self.name != self.algorithm and self.name in (*ALGORITHMS, *TASKS):
             raise ValueError(f"name {self.name!r} is that of another algorithm or task; choose one of its own.")
         for name in ("task_fields", "settings", "versions"):
             if not isinstance(getattr(self, name), dict):
                 raise ValueError(f"{name} must be a table; got {getattr(self, name)!r}.")
+        if self.own_task is not None and self.own_task.get("source") is not None:
+            check_source(self.own_task["source"])
 
     def make_task(self) -> Task:
         """The task. One of the user's own that is not registered can be looked at, not played: no code is imported."""
@@ -96,6 +106,11 @@ class Config:
     def make_settings(self) -> Any:
         return make_settings(ALGORITHMS[self.algorithm].settings, self.algorithm, self.settings)
 
+    def make_algorithm(self) -> Algorithm:
+        """The algorithm at the beginning of the run."""
+        seed = np.random.SeedSequence(self.seed, spawn_key=(0,))
+        return ALGORITHMS[self.algorithm].make(self.make_task(), self.make_settings(), seed)
+
     @property
     def changed_fields(self) -> dict[str, Any]:
         """Fields of the task that are not its own; all of them, where the task is not known."""
@@ -111,25 +126,25 @@ class Config:
     def command(self) -> str:
         """The command line that makes this run."""
         task = (self.own_task or {}).get("source") or self.task
-        words = ["gaits train", task, self.algorithm, f"--evaluations {self.evaluations}", f"--seed {self.seed}"]
+        words: list[Any] = ["train", task, self.algorithm, "--evaluations", self.evaluations, "--seed", self.seed]
         for name, value in {**self.changed_fields, **self.changed_settings}.items():
             option = name.replace("_", "-")
             if isinstance(value, bool):
                 words.append(f"--{option}" if value else f"--no-{option}")
             else:
-                words.append(f"--{option} {' '.join(map(str, value)) if isinstance(value, (list, tuple)) else value}")
+                words += [f"--{option}", *(value if isinstance(value, (list, tuple)) else [value])]
         if self.name is not None:
-            words.append(f"--name {shlex.quote(self.name)}")
-        return " ".join(words)
+            words += ["--name", self.name]
+        return command(*words)
 
     def resume_command(self, folder: Path) -> str:
         """The command line that goes on with this run."""
         source = (self.own_task or {}).get("source")
-        return f"gaits resume {folder}" + (f" --task {source}" if source else "")
+        return command("resume", folder, *(["--task", source] if source else []))
 
     def save(self, folder: Path) -> None:
         text = json.dumps(dataclasses.asdict(self), indent=2) + "\n"
-        write_whole(folder / "config.json", lambda file: file.write(text.encode()))
+        write_text(folder / "config.json", text)
 
 
 def _changed(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
@@ -174,7 +189,7 @@ def make_config(task: str | Task, algorithm: str, settings: dict[str, Any], **fi
 def load_config(folder: Path) -> Config:
     path = folder / "config.json"
     try:
-        content = json.loads(path.read_text())
+        content = read_json(path)
         version = content["version"]
         if version != VERSION:
             raise ValueError(f"it has version {version}, and this gaits reads version {VERSION}")
@@ -187,8 +202,11 @@ def load_config(folder: Path) -> Config:
         raise ValueError(
             f"{folder} is not a run: it has no config.json. A run's folder is the --out of gaits train."
         ) from None
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except Refused as error:
+        raise ValueError(str(error)) from None
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, MemoryError) as error:
         raise ValueError(f"{path} cannot be used: {error}") from None
+    check_config(folder, config)
     return config
 
 

@@ -1,7 +1,8 @@
 """A run's folder while it is being written.
 
 The newest checkpoint is the truth: it holds the search, the history and the metrics of one moment. The other files are
-views of it for people and tools; they are written after it and can be made again from it.
+views of it for people and tools; they are written after it, bound to it, and can be made again from it where they are
+missing. See ``gaits.runs.binding``.
 """
 
 from __future__ import annotations
@@ -13,13 +14,28 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gaits import archives
 from gaits.algorithms.base import Iteration
+from gaits.console import command
+from gaits.reading import read_arrays, read_lines
 from gaits.runs import checkpoint
+from gaits.runs.binding import (
+    FILES,
+    Changed,
+    bind,
+    changed_words,
+    check_file,
+    load_manifest,
+    same_arrays,
+    save_manifest,
+)
 from gaits.runs.config import Config, load_config
-from gaits.runs.files import write_whole
+from gaits.runs.files import drop_parts, make_folder, open_to_change, sync, write_whole
 from gaits.runs.history import History
 from gaits.search import Search
+from gaits.states import Misfit, Rows
 
 MAX_CHECKPOINT_SHARE = 0.01
 """Checkpoints wait until they cost no more than this share of the wall time."""
@@ -38,7 +54,10 @@ class RunDirectory:
 
     @property
     def checkpoints(self) -> Path:
-        return self.folder / "checkpoint"
+        folder = self.folder / "checkpoint"
+        if folder.is_symlink():
+            raise ValueError(f"{folder} is a link, and links are not followed. Put the folder itself there.")
+        return folder
 
     @property
     def metrics_path(self) -> Path:
@@ -51,7 +70,7 @@ class RunDirectory:
         lines = [] if self._metrics else [",".join(row)]
         lines.append(",".join(_cell(value) for value in row.values()))
         self._metrics += lines
-        with open(self.metrics_path, "a") as file:
+        with open_to_change(self.metrics_path) as file:
             file.write("".join(line + "\n" for line in lines))
         if self._is_due(search.counters.iteration):
             self.save(search)
@@ -70,52 +89,114 @@ class RunDirectory:
         if iteration == self.saved_iteration:
             return
         began = time.monotonic()
-        state = {"search": search.state(), "history": self.history.arrays(), "metrics": self._metrics}
-        self.checkpoints.mkdir(exist_ok=True)
-        checkpoint.save(self.checkpoints, state, self.config.id, iteration)
-        self._write_views(search)
+        make_folder(self.checkpoints)
+        sync(self.metrics_path)  # what is bound must be there after a power cut
+        archive = archives.to_arrays(search.algorithm.archive)
+        binds = bind(self.config, self._lines, archive, self.history.arrays())
+        checkpoint.save(self.checkpoints, self.state(search), self.config.id, iteration, binds)
+        self._write_views(archive, binds)
         self.saved_iteration, self._saved_at = iteration, time.monotonic()
         self._save_seconds = self._saved_at - began
 
-    def _write_views(self, search: Search) -> None:
-        write_whole(self.folder / "archive.npz", lambda file: archives.save(search.algorithm.archive, file))
+    def state(self, search: Search) -> dict[str, Any]:
+        """The search, and what was noted of it."""
+        text = np.frombuffer(b"".join(self._lines), np.uint8)
+        return {"search": search.state(), "history": self.history.state(), "metrics": Rows(text)}
+
+    def take(self, search: Search, state: dict[str, Any]) -> None:
+        """Become what ``state()`` described, and the search with it."""
+        search.restore(state["search"])
+        self.history.restore(state["history"])
+        self._metrics = _read_metrics(state["metrics"], search.counters.iteration)
+
+    @property
+    def _lines(self) -> list[bytes]:
+        return [f"{line}\n".encode() for line in self._metrics]
+
+    def _write_views(self, archive: dict[str, np.ndarray], binds: dict[str, Any]) -> None:
+        """Manifest last: until it is there, the checkpoint says what the others hold."""
+        write_whole(self.folder / "archive.npz", lambda file: np.savez(file, **archive))  # type: ignore[arg-type]
         write_whole(self.folder / "history.npz", self.history.save)
+        save_manifest(self.folder, self.config.id, binds)
+
+    def finish(self) -> None:
+        """Keep one checkpoint: a finished run goes back to none before its last."""
+        for old in checkpoint.available(self.checkpoints)[1:]:
+            old.unlink(missing_ok=True)
 
     def restore(self, search: Search, previous: bool = False) -> None:
-        """Go back to the newest checkpoint (or the one before), or to the beginning if there is none."""
+        """Go back to the newest checkpoint (or the one before), or to the beginning if there is none.
+
+        Files that are missing are written again; one that was changed is refused.
+        """
         found = checkpoint.available(self.checkpoints)
         if previous and len(found) < 2:
             raise ValueError(f"{self.checkpoints} holds no previous checkpoint.")
+        if not found and load_manifest(self.folder, self.config.id) is not None:
+            raise ValueError(f"{self.folder} was pruned: it has no checkpoint to go on from. Its archive is still there.")
+        for folder in (self.folder, self.checkpoints):
+            drop_parts(folder)
         if found:
-            state = self._load(found[previous:])
-            search.restore(state["search"])
-            self.history = History(0, state["history"])
-            self._metrics = state["metrics"]
+            check_views(self.folder, self.config)
+            state = self._load(found[previous:], self.state(search))
+            try:
+                self.take(search, state)
+            except Misfit as error:
+                raise checkpoint.CheckpointError(f"{found[previous]} cannot be used: {error}.") from None
+            self._check_metrics()
             self.saved_iteration = search.counters.iteration
+        archive = archives.to_arrays(search.algorithm.archive)
+        binds = bind(self.config, self._lines, archive, self.history.arrays())
+        write_whole(self.metrics_path, lambda file: file.write(b"".join(self._lines)))
+        if found:
+            self._write_views(archive, binds)
         if previous:
             found[0].unlink()
-        text = "".join(line + "\n" for line in self._metrics)
-        write_whole(self.metrics_path, lambda file: file.write(text.encode()))
-        self._write_views(search)
 
-    def _load(self, found: list[Path]) -> dict[str, Any]:
+    def _check_metrics(self) -> None:
+        """Raise if rows of metrics.csv differ from the checkpoint's. Rows after it are played again, lost ones written."""
+        with contextlib.suppress(FileNotFoundError):
+            there = read_lines(self.metrics_path)
+            whole = [line for line in there if line.endswith(b"\n")]  # a last one without its end was being written
+            if any(one != other for one, other in zip(whole, self._lines, strict=False)):
+                raise Changed(changed_words(self.folder, "metrics"))
+
+    def _load(self, found: list[Path], like: dict[str, Any]) -> dict[str, Any]:
         try:
-            return checkpoint.load(found[0], self.config.id)
+            return checkpoint.load(found[0], self.config.id, like)
         except checkpoint.CheckpointError as error:
-            good = next((path for path in found[1:] if self._is_good(path)), None)
+            good = next((path for path in found[1:] if self._is_good(path, like)), None)
+            back = command("resume", self.folder, "--previous")
             remedy = (
-                f"The previous checkpoint, iteration {int(good.stem)}, is good: gaits resume {self.folder} --previous"
+                f"The previous checkpoint, iteration {int(good.stem)}, is good: {back}"
                 if good
                 else "There is no other checkpoint to go back to."
             )
             raise checkpoint.CheckpointError(f"{error} {remedy}") from None
 
-    def _is_good(self, path: Path) -> bool:
+    def _is_good(self, path: Path, like: dict[str, Any]) -> bool:
         try:
-            checkpoint.load(path, self.config.id)
+            checkpoint.load(path, self.config.id, like)
         except checkpoint.CheckpointError:
             return False
         return True
+
+
+def _read_metrics(text: np.ndarray, iterations: int) -> list[str]:
+    try:
+        lines = text.tobytes().decode("ascii").splitlines()
+    except UnicodeDecodeError:
+        lines = []
+    if len(lines) != (iterations + 1 if iterations else 0):
+        raise Misfit(f"its metrics have {len(lines)} lines after {iterations} iterations")
+    return lines
+
+
+def check_views(folder: Path, config: Config) -> None:
+    """Raise unless the archive and the history beside a checkpoint, where they are, hold what was written."""
+    for name in ("archive", "history"):
+        with contextlib.suppress(FileNotFoundError):
+            check_file(folder, config.id, name, same_arrays(read_arrays(folder / FILES[name])))
 
 
 def _cell(value: float) -> str:
@@ -125,8 +206,7 @@ def _cell(value: float) -> str:
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold the run's folder for this process; the system lets go of it when the process ends, however it ends."""
-    path = folder / ".lock"
-    with open(path, "a+") as file:
+    with open_to_change(folder / ".lock") as file:
         try:
             _lock(file.fileno())
         except OSError:
@@ -156,11 +236,13 @@ def _lock(descriptor: int) -> None:
 def check_free(folder: Path) -> None:
     """Raise unless a new run can be made in this folder."""
     if (folder / "config.json").exists():
-        again = f"gaits resume {folder}"
+        again = command("resume", folder)
         with contextlib.suppress(ValueError):  # of a config that is damaged
             again = load_config(folder).resume_command(folder)
         raise ValueError(f"{folder} already holds a run. Continue it with: {again}   or choose another --out.")
-    if folder.is_dir() and any(name != ".lock" and not name.endswith(".part") for name in os.listdir(folder)):
+    if folder.is_dir() and any(
+        name != ".lock" and not (name.startswith(".") and ".part" in name) for name in os.listdir(folder)
+    ):
         raise ValueError(f"{folder} is not empty. Choose another --out, so that nothing of yours is overwritten.")
 
 
@@ -169,7 +251,6 @@ def new_folder(folder: Path) -> Iterator[None]:
     """Make the folder of a new run, and hold it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / ".lock").touch()
     except OSError as error:
         raise ValueError(f"Cannot write to {folder}: {error.strerror}. Choose another --out.") from None
     with locked(folder):

@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from gaits.archives import Archive, insert, make_archive, summary
-from gaits.runs.files import write_whole
+from gaits.console import command
+from gaits.reading import Refused, Shapes, read_arrays
+from gaits.runs.files import write_text, write_whole
 from gaits.tasks.task import Task
 
 
@@ -60,7 +63,7 @@ class Evaluation:
             "corrected": {name: _or_none(number) for name, number in corrected.items()},
         }
         text = json.dumps(numbers, indent=2, allow_nan=False) + "\n"
-        write_whole(folder / "evaluation.json", lambda file: file.write(text.encode()))
+        write_text(folder / "evaluation.json", text)
 
 
 def _or_none(number: float) -> float | None:
@@ -71,10 +74,28 @@ def load_evaluation(folder: Path) -> Evaluation | None:
     """The evaluation saved beside a run, or None if there is none."""
     path = folder / "evaluation.npz"
     try:
-        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in Evaluation.__dataclass_fields__}
+        arrays: dict[str, Any] = read_arrays(path, check=_check_shapes)
         return Evaluation(**{**arrays, "seed": int(arrays["seed"]), "evaluations": int(arrays["evaluations"])})
     except FileNotFoundError:
         return None
-    except Exception as error:  # zip, npy and shape errors come in a dozen types
-        raise ValueError(f"{path} is not a readable evaluation ({error}). Make it again: gaits evaluate {folder}") from None
+    except Refused as error:
+        raise ValueError(f"{error} Make it again: {command('evaluate', folder)}") from None
+
+
+def _check_shapes(shapes: Shapes) -> None:
+    if shapes.keys() != Evaluation.__dataclass_fields__.keys():
+        raise Refused("its arrays are not those of an evaluation")
+    n = shapes["cell"][0]
+    forms = {
+        "cell": (n, ("<i4", "<i8")),
+        "recorded": (n, ("<f8",)),
+        "objective": ((*n, *shapes["objective"][0][1:2]), ("<f8",)),
+        "measures": ((*n, *shapes["measures"][0][1:2]), ("<f8",)),
+        "failed": (n, ("|b1",)),
+        "seed": ((), ("<i8",)),
+        "evaluations": ((), ("<i8",)),
+    }
+    for name, (shape, dtypes) in forms.items():
+        found, dtype = shapes[name]
+        if found != shape or dtype not in dtypes or len(n) != 1 or (name in ("objective", "measures") and len(found) != 2):
+            raise Refused(f"its {name} has another form than an evaluation's")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
-from gaits.archives import NO_SEED, NOT_ADDED, Insertions
+from gaits.archives import NEW, NO_SEED, NOT_ADDED, Insertions
+from gaits.reading import Refused, Shapes, read_arrays
+from gaits.states import Misfit, Rows
 
 FIELDS = ("iteration", "objective", "measures", "cell", "status", "seed")
 
@@ -15,7 +18,7 @@ FIELDS = ("iteration", "objective", "measures", "cell", "status", "seed")
 class History:
     """Grows by an iteration at a time; one row per solution that was offered to the archive, in order."""
 
-    def __init__(self, n_measures: int, arrays: dict[str, np.ndarray] | None = None) -> None:
+    def __init__(self, n_measures: int) -> None:
         empty: dict[str, np.ndarray] = {
             "iteration": np.zeros(0, np.int32),
             "objective": np.zeros(0),
@@ -24,7 +27,7 @@ class History:
             "status": np.zeros(0, np.int8),
             "seed": np.zeros(0, np.int64),
         }
-        self._chunks = [empty if arrays is None else _with_seeds(arrays)]
+        self._chunks = [empty]
 
     def add(self, iteration: int, insertions: list[Insertions]) -> None:
         for one in insertions:
@@ -45,18 +48,52 @@ class History:
             self._chunks = [{name: np.concatenate([chunk[name] for chunk in self._chunks]) for name in FIELDS}]
         return self._chunks[0]
 
+    def state(self) -> dict[str, Any]:
+        return {name: Rows(values) for name, values in self.arrays().items()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Become what ``state()`` described."""
+        if len({len(values) for values in state.values()}) != 1:
+            raise Misfit("its history lacks some fields of some rows")
+        low, high = state["status"].min(initial=NOT_ADDED), state["status"].max(initial=NOT_ADDED)
+        if low < NOT_ADDED or high > NEW or state["cell"].min(initial=0) < 0 or (np.diff(state["iteration"]) < 0).any():
+            raise Misfit("its history has rows that none can have")
+        self._chunks = [state]
+
     def save(self, file: IO[bytes]) -> None:
         np.savez(file, **self.arrays())  # type: ignore[arg-type]
 
 
-def load(path: Path) -> dict[str, np.ndarray]:
+Verify = Callable[[dict[str, np.ndarray]], None]
+"""Raises if some arrays of a history are not those that the run wrote."""
+
+
+def read(path: Path, *fields: str, verify: Verify | None = None) -> dict[str, np.ndarray]:
+    """Some fields of a history; ``seed`` may be absent."""
     try:
-        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            return _with_seeds({name: file[name] for name in FIELDS if name in file.files or name != "seed"})
-    except FileNotFoundError:
-        raise
-    except Exception as error:
-        raise ValueError(f"{path} is not a readable history ({error}).") from None
+        arrays = read_arrays(path, fields, _check_shapes)
+    except Refused as error:
+        raise ValueError(f"{error} It is not a readable history.") from None
+    if verify is not None:
+        verify(arrays)
+    return arrays
+
+
+def _check_shapes(shapes: Shapes) -> None:
+    likes = History(1).arrays()
+    n = shapes.get("cell", ((0,), ""))[0][:1]
+    for name, like in likes.items():
+        if name not in shapes and name != "seed":
+            raise Refused(f"it has no {name}")
+        shape, dtype = shapes.get(name, ((*n, *like.shape[1:]), like.dtype.str))
+        if shape[:1] != n or len(shape) != like.ndim or dtype != like.dtype.str:
+            raise Refused(f"its {name} has another form than a history's")
+    if shapes.keys() - likes.keys():
+        raise Refused(f"it has {min(shapes.keys() - likes.keys())}, which no history has")
+
+
+def load(path: Path, verify: Verify | None = None) -> dict[str, np.ndarray]:
+    return _with_seeds(read(path, *FIELDS, verify=verify))
 
 
 def _with_seeds(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -64,22 +101,21 @@ def _with_seeds(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {**arrays, "seed": arrays["seed"] if "seed" in arrays else np.full(len(arrays["cell"]), NO_SEED)}
 
 
-def last_iteration(path: Path) -> int:
+def last_iteration(path: Path, verify: Verify | None = None) -> int:
     """The last iteration in a history, without reading the rest of it; -1 if it is missing or damaged."""
     try:
-        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            return int(file["iteration"].max(initial=0))
-    except Exception:  # zip, npy and shape errors come in a dozen types
+        return int(read(path, "iteration", verify=verify)["iteration"].max(initial=0))
+    except (ValueError, OSError):
         return -1
 
 
-def lowest_inserted(path: Path) -> float:
+def lowest_inserted(path: Path, verify: Verify | None = None) -> float:
     """The lowest objective that entered the archive, read without the rest of the history."""
     try:
-        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            return float(file["objective"][file["status"] != NOT_ADDED].min(initial=np.inf))
-    except Exception as error:
-        raise ValueError(f"{path} is not a readable history ({error}).") from None
+        rows = read(path, "objective", "status", verify=verify)
+    except FileNotFoundError:
+        raise ValueError(f"There is no {path}.") from None
+    return float(rows["objective"][rows["status"] != NOT_ADDED].min(initial=np.inf))
 
 
 def elites_at(history: dict[str, np.ndarray], iteration: int) -> np.ndarray:

@@ -91,6 +91,8 @@ def _execute(
     stop: threading.Event | None,
     compute: Compute,
 ) -> Outcome:
+    if place.is_symlink():
+        return Outcome(run, "refused", f"{place} is a link, and nothing is written through links. Remove it.")
     found = load_run(place) if (place / "config.json").exists() else None
     if found and (others := differences(run, found.config)):
         return Outcome(run, "refused", f"{place} holds another run: {'; '.join(others)}. Move it, or change the study.")

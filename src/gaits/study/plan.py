@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-import shlex
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gaits.algorithms import ALGORITHMS
-from gaits.checks import lookup, make_settings, whole_number
-from gaits.runs.files import write_whole
+from gaits.checks import check_label, lookup, make_settings, whole_number
+from gaits.console import command
+from gaits.runs.files import write_text
 from gaits.tasks import Task
 
 VERSION = 1
@@ -33,6 +33,7 @@ class Variant:
 
 def make_variant(name: str, algorithm: str, settings: dict[str, Any]) -> Variant:
     """A checked variant; ``settings`` are those that differ from the algorithm's defaults."""
+    check_label("A variant's name", name)
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", name):
         raise ValueError(f"A variant's name becomes part of folder names: letters, digits and _ . + - only; got {name!r}.")
     if name != algorithm and name in ALGORITHMS:
@@ -76,6 +77,7 @@ class Study:
     variants: tuple[Variant, ...]
 
     def __post_init__(self) -> None:
+        check_label("A study's name", self.name)
         object.__setattr__(self, "evaluations", whole_number("evaluations", self.evaluations, 1))
         object.__setattr__(self, "seeds", tuple(whole_number("A seed", seed, 0) for seed in self.seeds))
         _check_distinct("seeds", self.seeds)
@@ -103,7 +105,7 @@ class Study:
     def command(self, folder: Path) -> str:
         """The command line that goes on with this study."""
         sources = [task.problem.source for task in self.tasks if task.problem.source]
-        return " ".join(["gaits study", shlex.quote(str(folder)), *(["--task", *sources] if sources else [])])
+        return command("study", folder, *(["--task", *sources] if sources else []))
 
     def document(self) -> dict[str, Any]:
         """The study in the shape of its TOML file, with every default written out."""
@@ -123,7 +125,7 @@ class Study:
     def save(self, folder: Path) -> None:
         """Write study.json, which ``load_study(folder)`` reads."""
         text = json.dumps({"version": VERSION, "name": self.name, **self.document()}, indent=2) + "\n"
-        write_whole(folder / FILE, lambda file: file.write(text.encode()))
+        write_text(folder / FILE, text)
 
 
 def _fields(task: Task) -> dict[str, Any]:

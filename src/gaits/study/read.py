@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import tomllib
 import typing
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import numpy as np
 
 from gaits.algorithms import ALGORITHMS
 from gaits.checks import lookup, make_settings
+from gaits.reading import JSON_BYTES, parse_json, read_bytes
 from gaits.study.plan import FILE, VERSION, Study, Variant, make_variant, parse_seeds
 from gaits.tasks import TASKS, Changes, Task
 
@@ -39,7 +39,8 @@ def load_study(path: str | Path) -> Study:
     path = Path(path)
     file = path / FILE if path.is_dir() else path
     try:
-        text = file.read_bytes().decode("utf-8-sig")  # with the mark that some editors put in front
+        content = read_bytes(file if path.is_dir() else file.resolve(), JSON_BYTES)  # a file that is named may be a link
+        text = content.decode("utf-8-sig")  # with the mark that some editors put in front
     except FileNotFoundError:
         raise ValueError(
             f"{path} is not a study: it has no {FILE}. Give a TOML file, or the folder of a study that was begun."
@@ -67,7 +68,7 @@ def _parse_toml(text: str) -> dict[str, Any]:
 
 
 def _from_json(text: str) -> Study:
-    document = json.loads(text)
+    document = parse_json(text.encode())
     if not isinstance(document, dict) or not isinstance(document.get("name"), str):
         raise ValueError("This is not a study: gaits study writes a version and a name into it.")
     if (version := document.pop("version", None)) != VERSION:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gaits.checks import whole_number
-from gaits.console import say
+from gaits.console import command, say
 from gaits.evaluation.compute import make_compute
 from gaits.evaluation.schedulers import open_cluster
+from gaits.reading import read_json
+from gaits.runs import load_run
 from gaits.runs.directory import locked
-from gaits.runs.files import write_whole
+from gaits.runs.files import write_text
+from gaits.runs.verify import prune as prune_run
 from gaits.study.execute import Outcome, Status, execute_in_turn, survey
 from gaits.study.overview import Overview
 from gaits.study.parallel import execute_together
@@ -73,7 +74,7 @@ class StudyReport:
         elif self.failed:
             lines.append(f"Once the reason is gone, the same command tries them again: {again}")
         if self.having("done", "skipped"):
-            lines.append(f"Compare the runs with:\n  gaits compare {shlex.quote(str(self.folder))}")
+            lines.append(f"Compare the runs with:\n  {command('compare', self.folder)}")
         return "\n".join(lines)
 
 
@@ -83,6 +84,7 @@ def run_study(
     *,
     watcher: Overview | None = None,
     at_once: int = 1,
+    prune: bool = False,
     **compute: Any,
 ) -> StudyReport:
     """Make the runs of a study, each in a folder of its own. Calling it again goes on.
@@ -95,6 +97,7 @@ def run_study(
         folder: Where its runs are.
         watcher: Shows how it is going, as ``make_overview(study)`` does; default: nothing.
         at_once: Runs that go on at the same time on a cluster, each in a process of its own here.
+        prune: Whether runs that are finished lose their checkpoints, and so cannot be made longer.
         compute: What to compute on, as for ``train``; all runs share the cluster.
     """
     folder, overview = Path(folder), watcher or Overview(study)
@@ -107,7 +110,7 @@ def run_study(
     try:
         with _held(folder), stop_signals() as stop, contextlib.ExitStack() as stack:
             if shared.scheduler is not None:
-                address = stack.enter_context(open_cluster(shared.scheduler, shared.workers))
+                address = stack.enter_context(open_cluster(shared.scheduler, shared.workers, shared.tls))
                 shared = dataclasses.replace(shared, scheduler=address, workers=None)
             stack.enter_context(contextlib.closing(overview))
             _remember(study, folder)
@@ -118,6 +121,8 @@ def run_study(
                 ended = execute_together(study.runs, folder, at_once, overview, stop, shared)
             for outcome in ended:
                 outcomes.append(outcome)
+                if prune and outcome.status in ("done", "skipped"):
+                    _prune(folder / outcome.run.name)
                 overview.end(outcome)
                 _keep_tracebacks(folder, outcomes)
     except KeyboardInterrupt:
@@ -129,6 +134,13 @@ def run_study(
     if report.complete:
         (folder / FAILURES).unlink(missing_ok=True)  # of an earlier attempt
     return report
+
+
+def _prune(place: Path) -> None:
+    try:
+        prune_run(load_run(place))
+    except ValueError as error:  # one that is damaged, or whose plan became shorter: said, and left alone
+        say(str(error))
 
 
 def _remember(study: Study, folder: Path) -> None:
@@ -144,7 +156,7 @@ def _remember(study: Study, folder: Path) -> None:
 def _names_and_seeds(folder: Path) -> tuple[list[str], list[int]]:
     """Tasks and variants, and seeds, of the study before; whether or not its tasks are known now."""
     try:
-        document = json.loads((folder / FILE).read_text())
+        document = read_json(folder / FILE)
         variants = [variant["name"] for variant in document.get("variant", [])]
         return [*document["tasks"], *document.get("algorithms", []), *variants], document["seeds"]
     except (OSError, ValueError, LookupError, TypeError, AttributeError):  # there is none, or it is damaged
@@ -156,7 +168,6 @@ def _held(folder: Path) -> Iterator[None]:
     """Make the study's folder and hold it: two processes on one study would trip over each other's runs."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / ".lock").touch()
     except OSError as error:
         raise ValueError(f"Cannot write to {folder}: {error.strerror}. Choose another folder.") from None
     with locked(folder):
@@ -169,4 +180,4 @@ def _keep_tracebacks(folder: Path, outcomes: list[Outcome]) -> None:
         return
     text = "\n".join(f"{outcome.run.name}\n{outcome.traceback}" for outcome in outcomes if outcome.status == "failed")
     with contextlib.suppress(OSError):  # the study matters more than its log
-        write_whole(folder / FAILURES, lambda file: file.write(text.encode()))
+        write_text(folder / FAILURES, text)

@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from gaits.checks import lookup
+from gaits.checks import check_source, lookup
 from gaits.console import describe
 from gaits.tasks.linear_projection import LINEAR_PROJECTION
 from gaits.tasks.mujoco import MUJOCO
@@ -40,9 +40,8 @@ def register_task(task: Task) -> Task:
 
 def import_task(name: str) -> Task:
     """The task at ``MODULE:NAME``: a Task, or a function without arguments that gives one. It is registered."""
+    check_source(name)
     module_name, _, path = name.partition(":")
-    if module_name.endswith(".py") or "/" in module_name or not module_name:
-        raise ValueError(f"A task of your own is MODULE:NAME, a module as Python imports it: my_robots:biped; got {name!r}.")
     if (here := os.getcwd()) not in sys.path:
         sys.path.insert(0, here)  # where the user's own modules are, as for python -m
     try:

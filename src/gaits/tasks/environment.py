@@ -9,9 +9,10 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
-import pickle
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from multiprocessing import reduction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium
@@ -140,7 +141,7 @@ def _check_importable(environment: Environment) -> None:
     """Worker processes import what they run, so it must be found by name."""
     for what, value in (("env", environment.make), ("measures", environment.measures), ("options", environment.options)):
         try:
-            pickle.dumps(value)
+            reduction.dump(value, io.BytesIO())
         except Exception as error:
             raise ValueError(
                 f"{what} cannot be sent to worker processes ({error}). Define it at the top level of a module, "

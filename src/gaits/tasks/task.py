@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gaits.checks import lookup, whole_number
+from gaits.checks import check_label, lookup, whole_number
 from gaits.policies import MLP
 from gaits.tasks.problem import Problem
 
@@ -94,6 +94,9 @@ class Task:
             raise ValueError(
                 f"A task's name becomes part of folder names: letters, digits and _ . - only; got {self.name!r}."
             )
+        check_label("A task's name", self.name)
+        for label in (self.title, *self.measure_names):
+            check_label(f"A title or measure of {self.name}", label)
         k = len(self.measure_names)
         if len(self.grid) != k or not all(isinstance(n, (int, np.integer)) and n > 0 for n in self.grid):
             raise ValueError(

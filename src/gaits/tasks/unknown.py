@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gaits.checks import check_source
 from gaits.tasks.problem import Problem
 
 
@@ -12,6 +13,10 @@ class Unknown(Problem):
     """It can be looked at, not played: a run's files run nobody's code."""
 
     source: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.source is not None:
+            check_source(self.source)
 
     def check(self) -> None:
         raise ValueError(

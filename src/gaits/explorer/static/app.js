@@ -16,6 +16,8 @@ const POLL = 5000; // milliseconds between looks at runs that are still going on
 
 class Explorer {
   async start() {
+    // The token is in a cookie by now; in the address it would be seen on every shared screen.
+    if (new URLSearchParams(location.search).has("token")) history.replaceState(null, "", location.pathname + location.hash);
     initTheme($("theme"));
     this.source = makeSource();
     this.archives = new Map();

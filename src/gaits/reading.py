@@ -1,0 +1,277 @@
+"""Reading files that a stranger may have made: what a file says of itself is checked before it is believed.
+
+Nothing here follows a link or waits for a pipe, nothing is allocated before it was compared with what may be there, and
+whatever is wrong becomes one ``Refused`` that names the file, the reason and, where there is one, the remedy.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import math
+import os
+import re
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+JSON_BYTES, JSON_DEPTH, JSON_TEXT = 1_000_000, 16, 10_000
+TABLE_BYTES, LINE_BYTES, TABLE_LINES = 1 << 30, 20_000, 20_000_000
+MEMBERS = 64
+PACKED_BYTES, PACKED_RATIO = 1 << 28, 50
+"""Arrays unpack to this much, or to so many times the file; ours are not packed at all."""
+DTYPES = ("|b1", "|i1", "|u1", "<i4", "<i8", "<f4", "<f8")
+"""All numbers that files of gaits are made of, as NumPy's files spell them."""
+
+_HEADER = re.compile(r"\{'descr': '([<|][a-z][0-9])', 'fortran_order': (True|False), 'shape': \(([0-9, ]{0,200})\), \} *\n")
+_DIRECTORY_BYTES = 1 << 16
+_CHUNK = 1 << 24
+
+
+class Refused(ValueError):
+    """A file that is not read, or not used, and why."""
+
+
+def open_regular(path: Path, limit: int | None = None) -> IO[bytes]:
+    """Open a file for reading: a regular file of at most ``limit`` bytes, no link, no pipe, no device.
+
+    A file that is not there is a FileNotFoundError, as everywhere; all else is Refused.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except (OSError, ValueError) as error:
+        linked = getattr(error, "errno", None) == errno.ELOOP
+        reason = "it is a link, and links are not followed; put the file itself there" if linked else _reason(error)
+        raise Refused(f"{path} is not read: {reason}.") from None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise Refused(f"{path} is not read: it is not a regular file.")
+        if limit is not None and status.st_size > limit:
+            raise Refused(f"{path} is not read: it has {status.st_size:,} bytes, and at most {limit:,} can be right.")
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)
+
+
+def read_bytes(path: Path, limit: int) -> bytes:
+    """All of a regular file, which has at most ``limit`` bytes, also if it grows meanwhile."""
+    with open_regular(path, limit) as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise Refused(f"{path} is not read: it has more than {limit:,} bytes.")
+    return content
+
+
+# --- JSON -----------------------------------------------------------------------------------------------------------------
+
+
+def read_json(path: Path, limit: int = JSON_BYTES) -> Any:
+    """The content of a JSON file, of bounded size and depth, without keys that come twice."""
+    content = read_bytes(path, limit)
+    try:
+        return parse_json(content)
+    except ValueError as error:
+        raise Refused(f"{path} cannot be used: {error}.") from None
+
+
+def parse_json(content: bytes) -> Any:
+    try:
+        value = json.loads(content.decode(), object_pairs_hook=_once)
+    except RecursionError:
+        raise ValueError("its JSON is nested too deep") from None
+    except UnicodeDecodeError:
+        raise ValueError("it is not text") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON ({error})") from None
+    _check_json(value, JSON_DEPTH)
+    return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        raise ValueError("it says something twice")
+    return table
+
+
+def _check_json(value: Any, depth: int) -> None:
+    if depth < 0:
+        raise ValueError(f"its JSON is nested deeper than {JSON_DEPTH}")
+    if isinstance(value, str) and len(value) > JSON_TEXT:
+        raise ValueError(f"it has a text of {len(value):,} letters, and at most {JSON_TEXT:,} can be right")
+    if isinstance(value, dict):
+        _check_json(list(value), depth)
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _check_json(item, depth - 1)
+
+
+# --- CSV ------------------------------------------------------------------------------------------------------------------
+
+
+def read_lines(path: Path) -> list[bytes]:
+    """The lines of a table, each with its end, of bounded number and length."""
+    lines = read_bytes(path, TABLE_BYTES).splitlines(keepends=True)
+    if len(lines) > TABLE_LINES:
+        raise Refused(f"{path} is not read: it has more than {TABLE_LINES:,} lines.")
+    longest = max(map(len, lines), default=0)
+    if longest > LINE_BYTES:
+        raise Refused(f"{path} is not read: it has a line of {longest:,} bytes, and at most {LINE_BYTES:,} can be right.")
+    return lines
+
+
+# --- npz ------------------------------------------------------------------------------------------------------------------
+
+Shapes = dict[str, tuple[tuple[int, ...], str]]
+"""What arrays claim to be: shape and dtype by name."""
+
+
+def read_arrays(
+    path: Path,
+    wanted: Collection[str] | None = None,
+    check: Callable[[Shapes], None] | None = None,
+) -> dict[str, np.ndarray]:
+    """Arrays of an npz by name, those ``wanted`` or all. ``check`` sees every shape before any number is read.
+
+    A file that is not there is a FileNotFoundError; all else that can be wrong is Refused.
+    """
+    with open_regular(path) as raw:
+        try:
+            _check_directory(raw)
+            with zipfile.ZipFile(raw) as file:
+                return _read_members(file, os.fstat(raw.fileno()).st_size, wanted, check)
+        except Refused as error:
+            raise Refused(f"{path} cannot be used: {error}.") from None
+        except (OSError, ValueError, KeyError, EOFError, RuntimeError, NotImplementedError, struct.error) as error:
+            raise Refused(f"{path} is not a readable npz ({_reason(error) or type(error).__name__}).") from None
+        except (zipfile.BadZipFile, zlib.error) as error:
+            raise Refused(f"{path} is damaged ({error}).") from None
+
+
+def _check_directory(raw: IO[bytes]) -> None:
+    """Refuse a zip with more members than any of ours, before a library makes an object of each."""
+    size = raw.seek(0, os.SEEK_END)
+    tail_size = min(size, 22 + 20 + 56)
+    raw.seek(size - tail_size)
+    tail = raw.read(tail_size)
+    if tail[-22:-18] != b"PK\5\6":
+        raise Refused("it is not an npz, or it is cut short")
+    count, directory = struct.unpack("<HI", tail[-12:-6])
+    counts, sizes = [count], [directory]
+    if tail[-42:-38] == b"PK\6\7":  # then zip64 says it again, in 64 bits
+        if tail[-98:-94] != b"PK\6\6":
+            raise Refused("its end is damaged")
+        count, directory = struct.unpack("<QQ", tail[-66:-50])
+        counts.append(count)
+        sizes.append(directory)
+    if max(counts) > MEMBERS or max(sizes) > _DIRECTORY_BYTES:
+        raise Refused(f"it says it has {max(counts):,} members, and at most {MEMBERS} can be right")
+
+
+def _read_members(
+    file: zipfile.ZipFile,
+    size: int,
+    wanted: Collection[str] | None,
+    check: Callable[[Shapes], None] | None,
+) -> dict[str, np.ndarray]:
+    members = {}
+    for info in file.infolist():
+        name = info.filename.removesuffix(".npy")
+        if name == info.filename or not name.isidentifier() or len(name) > 64:
+            raise Refused(f"it has a member {info.filename[:64]!r}, which is no array of ours")
+        if name in members:
+            raise Refused(f"it has two members {name}")
+        if info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise Refused(f"its {name} is encrypted or packed in an unknown way")
+        if info.compress_size > size or (info.compress_type == zipfile.ZIP_STORED and info.file_size != info.compress_size):
+            raise Refused(f"its {name} says it is larger than the file")
+        members[name] = info
+    heads = {}
+    for name, info in members.items():
+        with file.open(info) as stream:
+            heads[name] = _read_head(name, stream, info.file_size)
+    if check is not None:
+        check({name: (shape, descr) for name, (shape, descr, _, _) in heads.items()})
+    chosen = [name for name in members if wanted is None or name in wanted]
+    total, limit = sum(members[name].file_size for name in chosen), max(PACKED_BYTES, PACKED_RATIO * size)
+    if total > limit:
+        raise Refused(f"its arrays would take {total:,} bytes, and at most {limit:,} can be right")
+    return {name: _read_array(file, members[name], *heads[name]) for name in chosen}
+
+
+def _read_head(name: str, stream: IO[bytes], size: int) -> tuple[tuple[int, ...], str, bool, int]:
+    """Shape, dtype, order and length of the header of a npy file of this size."""
+    start = stream.read(10)
+    if len(start) < 10 or start[:8] != b"\x93NUMPY\x01\x00":
+        raise Refused(f"its {name} is no array")
+    length = int.from_bytes(start[8:], "little")
+    found = _HEADER.fullmatch(stream.read(length).decode("latin-1"))
+    if found is None or found[1] not in DTYPES:
+        raise Refused(f"its {name} is no array of plain numbers")
+    shape = tuple(int(n) for n in found[3].replace(" ", "").split(",") if n)
+    if len(shape) > 8 or math.prod(shape) * int(found[1][2]) != size - 10 - length:
+        raise Refused(f"its {name} has a shape that does not fit its size")
+    return shape, found[1], found[2] == "True", 10 + length
+
+
+def _read_array(
+    file: zipfile.ZipFile, info: zipfile.ZipInfo, shape: tuple[int, ...], descr: str, fortran: bool, skip: int
+) -> np.ndarray:
+    array = np.empty(shape, descr, order="F" if fortran else "C")
+    with file.open(info) as stream:
+        stream.read(skip)
+        read_into(stream, array)
+        if stream.read(1):  # also makes zipfile compare the checksum
+            raise Refused("it is longer than it says")
+    return array
+
+
+def read_into(stream: IO[bytes], array: np.ndarray) -> None:
+    """Fill a contiguous array from a stream."""
+    flat = array.reshape(-1, order="A").view(np.uint8).data if array.size else memoryview(b"")
+    for start in range(0, len(flat), _CHUNK):
+        part = stream.read(min(_CHUNK, len(flat) - start))
+        if len(part) != min(_CHUNK, len(flat) - start):
+            raise Refused("it is cut short")
+        flat[start : start + len(part)] = part
+
+
+# --- digests --------------------------------------------------------------------------------------------------------------
+
+
+def digest_arrays(arrays: dict[str, np.ndarray]) -> dict[str, str]:
+    """SHA-256 of every array: its numbers, shape and dtype, whatever file it is in."""
+    return {name: digest_array(array) for name, array in sorted(arrays.items())}
+
+
+def digest_array(array: np.ndarray) -> str:
+    digest = hashlib.sha256(f"{array.dtype.str} {array.shape} ".encode())
+    digest.update(np.ascontiguousarray(array).data if array.size else b"")
+    return digest.hexdigest()
+
+
+def digest_json(value: Any) -> str:
+    """SHA-256 of a value's canonical JSON."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def digest_lines(lines: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for line in lines:
+        digest.update(line)
+    return digest.hexdigest()

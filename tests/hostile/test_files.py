@@ -1,0 +1,322 @@
+"""A run's other files from somebody else: crafted archives and histories, endless JSON, edited numbers."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import resource
+import shutil
+import struct
+import time
+import warnings
+import zipfile
+
+import numpy as np
+import pytest
+
+import gaits
+from gaits import archives
+from gaits.cli import main
+from gaits.runs import history
+from gaits.runs.evaluation import load_evaluation
+from gaits.runs.verify import check_run
+
+
+def arrays_of(path):
+    with np.load(path) as file:
+        return dict(file)
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=True)
+    return file.getvalue()
+
+
+def header(descr="'<f4'", shape="(3,)", order="False", extra=""):
+    text = f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, {extra}}}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
+
+
+def zipped(path, members, how=zipfile.ZIP_STORED):
+    with warnings.catch_warnings(), zipfile.ZipFile(path, "w", how) as file:
+        warnings.simplefilter("ignore")  # of names that come twice
+        for name, content in members:
+            file.writestr(name, content)
+
+
+def refused(path, *reasons):
+    """Refused by all that read arrays, soon and without memory."""
+    began, memory = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for load in (archives.load, archives.load_objectives, history.load):
+        with pytest.raises(ValueError, match=path.name) as caught:
+            load(path)
+        assert "\n" not in str(caught.value)
+        assert not reasons or any(reason in str(caught.value) for reason in reasons), str(caught.value)
+    assert time.monotonic() - began < 5
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 300_000  # KB
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        npy(np.array([{"a": 1}], dtype=object)),
+        npy(np.zeros(3, "f4,f4")),
+        npy(np.zeros(3, "<U7")),
+        npy(np.zeros(3, ">f4")),
+        npy(np.zeros(3, "<c8")),
+        header("'|O'") + b"\0" * 24,
+        header("'|V1000000000'") + b"\0" * 12,
+        header("[('a', '<f4')]") + b"\0" * 12,
+        header("__import__('os').system('true')") + b"\0" * 12,
+        header(shape="(-3,)") + b"\0" * 12,
+        header(shape="(3000000000000,)") + b"\0" * 12,
+        header(shape="(99999999999999999999999999, 0)") + b"\0" * 12,
+        header(shape="(1,1,1,1,1,1,1,1,1,3)") + b"\0" * 12,
+        header(shape="(" * 50) + b"\0" * 12,
+        header(extra="'more': 1, ") + b"\0" * 12,
+        header() + b"\0" * 11,
+        header() + b"\0" * 13,
+        b"\x93NUMPY\x02\x00" + b"\xff" * 100,
+        b"\x93NUMPY\x01\x00\xff\xff",
+        b"",
+    ],
+)
+def test_members_that_are_no_plain_arrays(run, member):
+    good = [(f"{name}.npy", npy(array)) for name, array in arrays_of(run / "archive.npz").items() if name != "seed"]
+    zipped(run / "x.npz", [*good, ("seed.npy", member)])
+    refused(run / "x.npz", "its seed")
+
+
+def test_names_that_are_not_ours(run):
+    for name in ("../../up.npy", "/etc/passwd.npy", "a b.npy", "solution", "a" * 70 + ".npy", ".npy", "é\0.npy"):
+        zipped(run / "x.npz", [(name, npy(np.zeros(3)))])
+        refused(run / "x.npz", "no array of ours", "not a readable npz")
+    zipped(run / "x.npz", [("solution.npy", npy(np.zeros(3)))] * 2)
+    refused(run / "x.npz", "two members")
+
+
+def test_bombs(run):
+    packed = run / "x.npz"
+    zeros = io.BytesIO()
+    with zipfile.ZipFile(zeros, "w", zipfile.ZIP_DEFLATED) as file, file.open("solution.npy", "w") as member:
+        member.write(header(shape=f"({100 << 20},)"))
+        for _ in range(100):
+            member.write(bytes(4 << 20))
+    good = {name: array for name, array in arrays_of(run / "archive.npz").items() if name != "solution"}
+    np.savez_compressed(packed, **good, solution=np.zeros((len(good["index"]), 1 << 22), np.float32))
+    with pytest.raises(ValueError, match=r"its arrays would take .* bytes, and at most"):
+        archives.load(packed)
+    packed.write_bytes(zeros.getvalue())
+    refused(packed)
+    zipped(packed, [(f"m{i}.npy", b"") for i in range(20_000)])
+    refused(packed, "members")
+    content = bytearray((run / "archive.npz").read_bytes())
+    where = content.rindex(b"PK\5\6")
+    content[where + 8 : where + 12] = b"\xff\xff\xff\xff"
+    packed.write_bytes(content)
+    refused(packed, "members")
+
+
+def test_more_cells_than_can_be_right(run):
+    for dims in ([2**31 - 1], [0], [-64], [1]):
+        np.savez(run / "x.npz", **{**arrays_of(run / "archive.npz"), "dims": np.array(dims, np.int32)})
+        with pytest.raises(ValueError, match="cells"):
+            archives.load(run / "x.npz")
+
+
+def test_forms_that_do_not_fit_each_other(run):
+    good = arrays_of(run / "archive.npz")
+    for name in good:
+        for bad in (good[name][None], good[name].astype(np.int8), np.zeros((0, 0, 0))):
+            if (bad.shape, bad.dtype) != (good[name].shape, good[name].dtype):
+                np.savez(run / "x.npz", **{**good, name: bad})
+                with pytest.raises(ValueError, match=r"another form|cells|not a readable"):
+                    archives.load(run / "x.npz")
+        np.savez(run / "x.npz", **{other: array for other, array in good.items() if other != name})
+        if name != "seed":
+            with pytest.raises(ValueError, match=r"it has no|does not say"):
+                archives.load(run / "x.npz")
+
+
+@pytest.mark.parametrize("name", ["archive.npz", "history.npz", "evaluation.npz"])
+def test_every_truncation_of_an_npz(run, name):
+    load = {
+        "archive.npz": gaits.load_archive,
+        "history.npz": lambda folder: gaits.load_run(folder).history,
+        "evaluation.npz": load_evaluation,
+    }[name]
+    content = (run / name).read_bytes()
+    for length in {0, 1, 21, 22, 100, len(content) // 2, len(content) - 22, len(content) - 1}:
+        (run / name).write_bytes(content[:length])
+        with pytest.raises(ValueError, match=name):
+            load(run)
+
+
+@pytest.mark.parametrize(
+    "name", ["archive.npz", "history.npz", "metrics.csv", "config.json", "evaluation.npz", "manifest.json"]
+)
+@pytest.mark.parametrize("kind", ["link", "pipe", "zero", "folder"])
+def test_special_files(run, tmp_path, capsys, name, kind):
+    (run / name).rename(tmp_path / name)
+    if kind == "folder":
+        (run / name).mkdir()
+    elif kind == "pipe":
+        os.mkfifo(run / name)
+    else:
+        (run / name).symlink_to(tmp_path / name if kind == "link" else "/dev/zero")
+    for command in (["check", str(run)], ["compare", str(run), "--out", str(tmp_path / "out")]):
+        if name.startswith(("archive", "history", "manifest", "config")) or command[0] == "check":
+            code, said = _exit(command), capsys.readouterr()
+            assert code in (1, 2) or (command[0] == "compare" and f"{name} is not read" in said.err)
+            assert "Traceback" not in said.err
+
+
+def _exit(command):
+    try:
+        return main(command)
+    except SystemExit as end:
+        return end.code
+
+
+# --- JSON and CSV -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b" " * 2_000_000,
+        b"[" * 500_000,
+        b'{"a": ' * 100 + b"1" + b"}" * 100,
+        b'{"version": 1, "version": 1}',
+        b'{"version": ' + b"9" * 10_000 + b"}",
+        b"\xff\xfe{}",
+        b"[]",
+        b"null",
+        b"NaN",
+        b'{"version": 1, "task": "' + b"a" * 500_000 + b'"}',
+    ],
+)
+def test_json_without_end_or_sense(run, capsys, content):
+    (run / "config.json").write_bytes(content)
+    assert main(["resume", str(run)]) == 2
+    err = capsys.readouterr().err
+    assert "config.json" in err
+    assert len(err) < 1000
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("field", ["name", "task", "algorithm", "id"])
+def test_a_long_name(run, field):
+    config = json.loads((run / "config.json").read_text())
+    (run / "config.json").write_text(json.dumps({**config, field: "x" * 5000}))
+    with pytest.raises(ValueError, match="5,000 letters; at most 100"):
+        gaits.load_run(run)
+
+
+def test_tables_without_end(run, capsys):
+    (run / "metrics.csv").write_bytes(b"iteration,evaluations,seconds\n" + b"1," * 100_000)
+    for command in (["resume", str(run)], ["compare", str(run)]):
+        assert main(command) == 2
+        assert "a line of 200,000 bytes" in capsys.readouterr().err
+
+
+# --- what belongs together --------------------------------------------------------------------------------------------
+
+
+def edit(run, **changes):
+    config = json.loads((run / "config.json").read_text())
+    (run / "config.json").write_text(json.dumps({**config, **changes}))
+
+
+def noticed(run, capsys, *words):
+    """By check, by resume, in the same words."""
+    found = check_run(run).wrong
+    assert any(all(word in line for word in words) for line in found), found
+    capsys.readouterr()
+    assert main(["resume", str(run), "--workers", "1"]) == 2
+    err = capsys.readouterr().err
+    assert any(line in err for line in found), (found, err)
+
+
+def test_a_changed_configuration(run, capsys):
+    config = json.loads((run / "config.json").read_text())
+    for changes, words in (
+        ({"seed": 2}, "seed is 2 and was 1"),
+        ({"settings": {**config["settings"], "sigma": 0.5}}, "sigma is 0.5 and was 0.02"),
+        ({"task_fields": {**config["task_fields"], "max_steps": 51}}, "max_steps is 51 and was 50"),
+        ({"git_revision": "abc"}, "git_revision is"),
+        ({"checkpoint_iterations": 7}, "checkpoint_iterations is 7"),
+        ({"id": "0" * 32}, "belongs to another run"),
+    ):
+        edit(run, **changes)
+        noticed(run, capsys, words)
+        assert main(["compare", str(run)]) == 2
+        (run / "config.json").write_text(json.dumps(config))
+    assert check_run(run).wrong == []
+
+
+def test_what_may_be_edited(run):
+    edit(run, name="mine", evaluations=64)
+    assert check_run(run).wrong == []
+    assert len(gaits.resume(run, workers=1).metrics) == 4
+
+
+@pytest.mark.parametrize("row", [1, 2, 3])
+def test_a_changed_row(run, capsys, row):
+    lines = (run / "metrics.csv").read_text().splitlines()
+    cells = lines[row].split(",")
+    lines[row] = ",".join([*cells[:4], str(float(cells[4]) + 1), *cells[5:]])
+    (run / "metrics.csv").write_text("\n".join(lines) + "\n")
+    noticed(run, capsys, "metrics.csv was changed")
+    with pytest.raises(ValueError, match="was changed"):
+        _ = gaits.load_run(run).metrics
+
+
+def test_a_row_more(run):
+    lines = (run / "metrics.csv").read_text().splitlines()
+    (run / "metrics.csv").write_text("\n".join([*lines, "4,64" + lines[-1][lines[-1].index(",", 3) :]]) + "\n")
+    assert "metrics.csv was changed" in str(check_run(run))
+
+
+@pytest.mark.parametrize("name", ["archive.npz", "history.npz"])
+def test_a_changed_number(run, capsys, name):
+    arrays = arrays_of(run / name)
+    arrays["objective"][3] += 1e-9
+    np.savez(run / name, **arrays)
+    noticed(run, capsys, f"{name} was changed")
+    with pytest.raises(ValueError, match="was changed"):
+        _ = gaits.load_archive(run) if name == "archive.npz" else gaits.load_run(run).history
+    (run / name).unlink()
+    gaits.resume(run, workers=1)
+    assert check_run(run).wrong == []
+
+
+def test_files_of_another_run(run, capsys, tmp_path, sound):
+    other = tmp_path / "other"
+    gaits.train("lp_sphere", "map_elites", out=other, evaluations=48, batch_size=16)
+    for name in ("archive.npz", "history.npz", "metrics.csv", "manifest.json"):
+        shutil.copy(other / name, run / name)
+        noticed(run, capsys, name)
+        shutil.copy(sound / name, run / name)
+    shutil.copytree(other / "checkpoint", run / "checkpoint", dirs_exist_ok=True)
+    noticed(run, capsys, "belongs to another run")
+
+
+def test_prune(run, capsys):
+    assert main(["prune", str(run)]) == 0
+    assert "MB freed" in capsys.readouterr().out
+    assert list((run / "checkpoint").iterdir()) == []
+    assert check_run(run).wrong == []
+    assert main(["resume", str(run), "--evaluations", "64"]) == 2
+    assert "was pruned" in capsys.readouterr().err
+    edit(run, evaluations=640)
+    assert main(["prune", str(run)]) == 2
+    assert "is not finished" in capsys.readouterr().err
+    assert main(["prune"]) == 2
+    assert main(["check"]) == 2
+
+
+def test_a_finished_run_keeps_one_checkpoint(run):
+    assert [path.stem for path in (run / "checkpoint").iterdir()] == ["000000003"]
