@@ -50,17 +50,18 @@ def seconds(call: Callable[[], object]) -> float:
 if __name__ == "__main__":
     transitions = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     print(f"{'':42}{'MB':>8}{'write s':>9}{'read s':>9}")
-    for title, *how in (
+    cases: tuple[tuple[str, str, float, int], ...] = (
         ("MAP-Elites, empty archive", "map_elites", 0.0, 0),
         ("MAP-Elites, archive half full", "map_elites", 0.5, 0),
         (f"PGA-ME, half full, {transitions:,} transitions", "pga_me", 0.5, transitions),
-    ):
-        algorithm = make(*how)
+    )
+    for title, name, filled, rows in cases:
+        algorithm = make(name, filled, rows)
         # Checkpoints of gaits 0.1 were read without the state that they should be like.
-        like = [make(how[0], 0.0, 0).state()] if "like" in inspect.signature(checkpoint.load).parameters else []
+        like = [make(name, 0.0, 0).state()] if "like" in inspect.signature(checkpoint.load).parameters else []
         with tempfile.TemporaryDirectory() as folder:
             path = checkpoint.save(Path(folder), algorithm.state(), "a", 1)
             written = seconds(lambda: checkpoint.save(Path(folder), algorithm.state(), "a", 1))  # noqa: B023
-            read = seconds(lambda: make(how[0], 0.0, 0).restore(checkpoint.load(path, "a", *like)))  # noqa: B023
-            read -= seconds(lambda: make(how[0], 0.0, 0))  # noqa: B023
+            read = seconds(lambda: make(name, 0.0, 0).restore(checkpoint.load(path, "a", *like)))  # noqa: B023
+            read -= seconds(lambda: make(name, 0.0, 0))  # noqa: B023
             print(f"{title:42}{path.stat().st_size / 1e6:8.1f}{written:9.3f}{read:9.3f}", flush=True)

@@ -78,7 +78,9 @@ def load_evaluation(folder: Path) -> Evaluation | None:
     except FileNotFoundError:
         return None
     except Refused as error:
-        raise ValueError(f"{error} Make it again: gaits evaluate {folder}") from None
+        raise ValueError(
+            f"{path} is not a readable evaluation ({error.reason}). Make it again: gaits evaluate {folder}"
+        ) from None
 
 
 def _check_shapes(shapes: Shapes) -> None:
