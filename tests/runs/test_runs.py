@@ -202,7 +202,7 @@ def newest_iteration(folder):
 
 def test_killed_at_random_moments(tmp_path):
     """SIGKILL, anywhere: what is left can be resumed, and ends as if nothing had happened."""
-    arguments = {**ARGUMENTS, "evaluations": 800}
+    arguments = {**ARGUMENTS, "evaluations": 8000}
     expected = gaits.train(small_task(), "map_elites", out=tmp_path / "expected", **arguments)
     moments = random.Random(0)
     saved = 0
