@@ -36,7 +36,15 @@ _CHUNK = 1 << 24
 
 
 class Refused(ValueError):
-    """A file that is not read, or not used, and why."""
+    """A file that is not read, or not used, and why; ``reason`` is the part of the message that says why."""
+
+    def __init__(self, message: str, reason: str | None = None) -> None:
+        super().__init__(message)
+        self.reason = message if reason is None else reason
+
+
+def _refuse(path: Path, reason: str, what: str = "is not read") -> Refused:
+    return Refused(f"{path} {what}: {reason}.", reason)
 
 
 def open_regular(path: Path, limit: int | None = None) -> IO[bytes]:
@@ -52,13 +60,13 @@ def open_regular(path: Path, limit: int | None = None) -> IO[bytes]:
     except (OSError, ValueError) as error:
         linked = getattr(error, "errno", None) == errno.ELOOP
         reason = "it is a link, and links are not followed; put the file itself there" if linked else _reason(error)
-        raise Refused(f"{path} is not read: {reason}.") from None
+        raise _refuse(path, reason) from None
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise Refused(f"{path} is not read: it is not a regular file.")
+            raise _refuse(path, "it is not a regular file")
         if limit is not None and status.st_size > limit:
-            raise Refused(f"{path} is not read: it has {status.st_size:,} bytes, and at most {limit:,} can be right.")
+            raise _refuse(path, f"it has {status.st_size:,} bytes, and at most {limit:,} can be right")
         return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)
@@ -74,7 +82,7 @@ def read_bytes(path: Path, limit: int) -> bytes:
     with open_regular(path, limit) as file:
         content = file.read(limit + 1)
     if len(content) > limit:
-        raise Refused(f"{path} is not read: it has more than {limit:,} bytes.")
+        raise _refuse(path, f"it has more than {limit:,} bytes")
     return content
 
 
@@ -87,7 +95,7 @@ def read_json(path: Path, limit: int = JSON_BYTES) -> Any:
     try:
         return parse_json(content)
     except ValueError as error:
-        raise Refused(f"{path} cannot be used: {error}.") from None
+        raise _refuse(path, str(error), "cannot be used") from None
 
 
 def parse_json(content: bytes) -> Any:
@@ -128,10 +136,10 @@ def read_lines(path: Path) -> list[bytes]:
     """The lines of a table, each with its end, of bounded number and length."""
     lines = read_bytes(path, TABLE_BYTES).splitlines(keepends=True)
     if len(lines) > TABLE_LINES:
-        raise Refused(f"{path} is not read: it has more than {TABLE_LINES:,} lines.")
+        raise _refuse(path, f"it has more than {TABLE_LINES:,} lines")
     longest = max(map(len, lines), default=0)
     if longest > LINE_BYTES:
-        raise Refused(f"{path} is not read: it has a line of {longest:,} bytes, and at most {LINE_BYTES:,} can be right.")
+        raise _refuse(path, f"it has a line of {longest:,} bytes, and at most {LINE_BYTES:,} can be right")
     return lines
 
 
@@ -156,11 +164,11 @@ def read_arrays(
             with zipfile.ZipFile(raw) as file:
                 return _read_members(file, os.fstat(raw.fileno()).st_size, wanted, check)
         except Refused as error:
-            raise Refused(f"{path} cannot be used: {error}.") from None
+            raise _refuse(path, str(error), "cannot be used") from None
         except (OSError, ValueError, KeyError, EOFError, RuntimeError, NotImplementedError, struct.error) as error:
-            raise Refused(f"{path} is not a readable npz ({_reason(error) or type(error).__name__}).") from None
+            raise _refuse(path, _reason(error) or type(error).__name__, "is not a readable npz") from None
         except (zipfile.BadZipFile, zlib.error) as error:
-            raise Refused(f"{path} is damaged ({error}).") from None
+            raise _refuse(path, str(error), "is damaged") from None
 
 
 def _check_directory(raw: IO[bytes]) -> None:

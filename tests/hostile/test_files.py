@@ -105,7 +105,9 @@ def test_bombs(run):
         for _ in range(100):
             member.write(bytes(4 << 20))
     good = {name: array for name, array in arrays_of(run / "archive.npz").items() if name != "solution"}
-    np.savez_compressed(packed, **good, solution=np.zeros((len(good["index"]), 1 << 22), np.float32))
+    np.savez_compressed(
+        packed, **good, solution=np.zeros((len(good["index"]), (100 << 20) // len(good["index"])), np.float32)
+    )
     with pytest.raises(ValueError, match=r"its arrays would take .* bytes, and at most"):
         archives.load(packed)
     packed.write_bytes(zeros.getvalue())
@@ -169,7 +171,7 @@ def test_special_files(run, tmp_path, capsys, name, kind):
     for command in (["check", str(run)], ["compare", str(run), "--out", str(tmp_path / "out")]):
         if name.startswith(("archive", "history", "manifest", "config")) or command[0] == "check":
             code, said = _exit(command), capsys.readouterr()
-            assert code in (1, 2) or (command[0] == "compare" and f"{name} is not read" in said.err)
+            assert code in (1, 2) or (command[0] == "compare" and f"{name} is not" in said.err)
             assert "Traceback" not in said.err
 
 

@@ -58,6 +58,7 @@ def test_what_is_in_the_folder(reference):
         "metrics.csv",
         "archive.npz",
         "history.npz",
+        "manifest.json",
         "checkpoint",
     }
     metrics = reference.metrics
@@ -210,7 +211,7 @@ def newest_iteration(folder):
 
 def test_killed_at_random_moments(tmp_path):
     """SIGKILL, anywhere: what is left can be resumed, and ends as if nothing had happened."""
-    arguments = {**ARGUMENTS, "evaluations": 800}
+    arguments = {**ARGUMENTS, "evaluations": 8000}
     expected = gaits.train(small_task(), "map_elites", out=tmp_path / "expected", **arguments)
     moments = random.Random(0)
     saved = 0
@@ -394,10 +395,10 @@ def test_a_full_disk_keeps_the_last_checkpoint(reference, tmp_path, monkeypatch)
     monkeypatch.setattr(directory, "MAX_CHECKPOINT_SHARE", float("inf"))
     save = checkpoint.save
 
-    def fill_up(folder, state, run_id, iteration):
+    def fill_up(folder, state, run_id, iteration, binds):
         if iteration > 4:
             raise OSError(28, "No space left on device", str(folder))
-        return save(folder, state, run_id, iteration)
+        return save(folder, state, run_id, iteration, binds)
 
     monkeypatch.setattr(checkpoint, "save", fill_up)
     with pytest.raises(OSError, match="No space left"):

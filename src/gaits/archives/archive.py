@@ -184,7 +184,7 @@ def _load(path: Path, solutions: bool, verify: Verify | None) -> Archive:
     try:
         data = read_arrays(path, wanted, _check_shapes)
     except Refused as error:
-        raise ValueError(f"{error} It is not a readable archive; it may be damaged or from another program.") from None
+        raise ValueError(_unreadable(path, error.reason)) from None
     if verify is not None:
         verify(data)
     if not solutions:
@@ -192,7 +192,11 @@ def _load(path: Path, solutions: bool, verify: Verify | None) -> Archive:
     try:
         return _fill(data)
     except Exception as error:  # ribs has its own ways to say that numbers do not fit
-        raise ValueError(f"{path} is not a readable archive ({error}). It may be damaged or from another program.") from None
+        raise ValueError(_unreadable(path, str(error))) from None
+
+
+def _unreadable(path: Path, reason: str) -> str:
+    return f"{path} is not a readable archive ({reason}). It may be damaged or from another program."
 
 
 def _check_shapes(shapes: Shapes) -> None:
@@ -224,7 +228,9 @@ def _check_cells(cells: np.ndarray, data: dict[str, np.ndarray]) -> None:
     total = math.prod(cells.tolist()) if cells.ndim == 1 else len(cells)
     if not (np.isfinite(cells).all() and cells.min(initial=1) > (0 if cells.ndim == 1 else -np.inf)):
         raise ValueError("it does not say what its cells are")
-    if total > MAX_CELLS or not len(data["index"]) <= total or total * data["solution"].shape[1] > MAX_NUMBERS:
+    if len(data["index"]) > total:
+        raise ValueError("elites are not in their cells")
+    if total > MAX_CELLS or total * data["solution"].shape[1] > MAX_NUMBERS:
         raise ValueError(f"it says it has {total:,} cells, more than can be right")
 
 

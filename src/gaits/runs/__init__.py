@@ -53,9 +53,9 @@ class Run:
         path = self.folder / "metrics.csv"
         try:
             lines = read_lines(path)
+            check_file(self.folder, self.config.id, "metrics", same_lines(lines))
             if not lines:
                 return pd.DataFrame()  # no iteration yet
-            check_file(self.folder, self.config.id, "metrics", same_lines(lines))
             table = pd.read_csv(io.BytesIO(b"".join(lines)))
         except FileNotFoundError:
             return pd.DataFrame()

@@ -79,7 +79,8 @@ def load_evaluation(folder: Path) -> Evaluation | None:
     except FileNotFoundError:
         return None
     except Refused as error:
-        raise ValueError(f"{error} Make it again: {command('evaluate', folder)}") from None
+        again = command("evaluate", folder)
+        raise ValueError(f"{path} is not a readable evaluation ({error.reason}). Make it again: {again}") from None
 
 
 def _check_shapes(shapes: Shapes) -> None:

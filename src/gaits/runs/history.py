@@ -73,7 +73,7 @@ def read(path: Path, *fields: str, verify: Verify | None = None) -> dict[str, np
     try:
         arrays = read_arrays(path, fields, _check_shapes)
     except Refused as error:
-        raise ValueError(f"{error} It is not a readable history.") from None
+        raise ValueError(f"{path} is not a readable history ({error.reason}).") from None
     if verify is not None:
         verify(arrays)
     return arrays
