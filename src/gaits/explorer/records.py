@@ -205,7 +205,7 @@ class Record:
             raise NotNow(f"The archive of {self.name} cannot be read ({error}).") from None
 
     def _read_elite(self, raw: IO[bytes], cell: int) -> Elite:
-        with np.load(raw, allow_pickle=False) as file:
+        with np.load(raw) as file:
             rows = np.flatnonzero(file["index"] == cell)
             if not rows.size:
                 raise NotThere(f"Cell {cell} of {self.name} is empty.")
