@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import numpy as np
 import own_tasks
 import pytest
+from helpers import unbind
 
 import gaits
 from gaits.archives import NO_SEED, NOT_ADDED
-from gaits.runs.checkpoint import available
 
 CRITIC = {"critic_steps": 10, "critic_hidden": (16,), "critic_batch": 32, "buffer_size": 2000}
 MEGA = {"batch_size": 12, "es_samples": 10, "gradient_states": 64, **CRITIC}
@@ -73,8 +72,7 @@ def test_seeds_survive_resuming(tmp_path):
     assert_replays(gaits.resume(tmp_path / "run", evaluations=60))
 
 
-def test_a_run_written_before_seeds_were_kept_is_read_and_goes_on(tmp_path, monkeypatch):
-    """Its archive stays without seeds; its history has them from where it went on."""
+def test_a_run_written_before_seeds_were_kept_is_read(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("gaits.algorithms.map_elites.SEED", {})  # such an archive, and such a checkpoint
         gaits.train(hopper(), "map_elites", evaluations=20, batch_size=20, out=tmp_path / "run")
@@ -82,13 +80,10 @@ def test_a_run_written_before_seeds_were_kept_is_read_and_goes_on(tmp_path, monk
     with np.load(folder / "history.npz") as file:
         arrays = {name: file[name] for name in file.files if name != "seed"}
     np.savez(folder / "history.npz", **arrays)
+    unbind(folder)
     run = gaits.load_run(folder)
     assert "seed" not in run.archive.data()
     assert (run.history["seed"] == NO_SEED).all()
-    again = gaits.resume(shutil.copytree(folder, tmp_path / "again"), evaluations=40)
-    assert "seed" not in again.archive.data()
-    assert (again.history["seed"][20:] != NO_SEED).all()
-    assert available(folder / "checkpoint")
 
 
 def test_a_config_written_before_is_still_read(tmp_path):

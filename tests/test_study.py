@@ -25,6 +25,7 @@ import gaits
 from gaits import study as studies
 from gaits import training
 from gaits.runs import checkpoint, directory
+from gaits.runs.verify import check_run
 from gaits.study import LiveOverview, Outcome, Overview, PlainOverview, load_study, parse_seeds, preset, run_study
 
 TINY = {"hidden": [8], "max_steps": 50}
@@ -186,7 +187,10 @@ def test_overrides():
         ({"algorithms": []}, "algorithms is empty"),
         ({"algorithms": ["map_elite"]}, "No algorithm is called 'map_elite'. Did you mean 'map_elites'"),
         ({"algorithms": ["map_elites", "map_elites"]}, "algorithms has 'map_elites' twice"),
-        ({"settings": {"map_elites": {"sigm": 1}}}, r"\[settings.map_elites\]: .*no setting 'sigm'. Did you mean 'sigma'"),
+        (
+            {"settings": {"map_elites": {"sigm": 1}}},
+            r"\[settings.map_elites\]: .*No setting of map_elites is called 'sigm'. Did you mean 'sigma'",
+        ),
         ({"settings": {"map_elites": {"sigma": "wide"}}}, "sigma must be a number; got 'wide'"),
         ({"settings": {"map_elites": {"sigma": -1}}}, "sigma must be a number above 0; got -1"),
         ({"settings": {"pga_me": {}}}, r"\[settings.pga_me\] is for an algorithm that the study does not run"),
@@ -566,7 +570,8 @@ def test_killed_twice_at_random_moments(tmp_path):
     assert_same_runs(study, tmp_path / "study", tmp_path / "expected")
     for run in study.runs:
         newest = checkpoint.available(tmp_path / "study" / run.name / "checkpoint")[0]
-        checkpoint.load(newest, gaits.load_run(tmp_path / "study" / run.name).config.id)
+        assert newest.exists()
+        assert not check_run(tmp_path / "study" / run.name).wrong
 
 
 # --- watching --------------------------------------------------------------------------------------------------------

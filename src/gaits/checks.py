@@ -38,7 +38,7 @@ def check_label(what: str, value: Any) -> None:
 
 def check_source(value: Any) -> None:
     """Raise unless the value is MODULE:NAME, as Python would import them. It is printed as part of commands to paste."""
-    if not isinstance(value, str) or len(value) > MAX_LABEL or not SOURCE.fullmatch(value):
+    if not isinstance(value, str) or len(value) > MAX_LABEL or not SOURCE.fullmatch(value) or ".py:" in value:
         raise ValueError(
             f"A task of your own is MODULE:NAME, a module as Python imports it: my_robots:biped; got {_shorten(value)}."
         )

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 from conformance.algorithm import small_task
+from helpers import unbind
 
 import gaits
 from gaits.adaptation import recovery
@@ -282,6 +283,7 @@ def test_an_empty_archive(tmp_path):
     empty = gaits.archives.make_archive(run.task)
     with open(run.folder / "archive.npz", "wb") as file:
         gaits.archives.save(empty, file)
+    unbind(run.folder)
     with pytest.raises(ValueError, match="archive is empty"):
         adapt(run, LEG)
 

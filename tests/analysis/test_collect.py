@@ -112,7 +112,7 @@ def test_a_run_without_history_is_left_out_of_a_scan(tmp_path):
     (b.folder / "history.npz").unlink()
     collection = collect([tmp_path], unfinished=True, min_objective="scan")
     assert collection.final["seed"].tolist() == [1]
-    assert "not a readable history" in collection.skipped[str(b.folder)]
+    assert "There is no" in collection.skipped[str(b.folder)]
 
 
 def test_runs_of_different_lengths_are_compared_where_the_shortest_ends(tmp_path):

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from conformance.algorithm import small_task
+from helpers import unbind
 
 import gaits
 from gaits.analysis.collect import collect
@@ -98,7 +99,8 @@ def test_what_was_evaluated_is_not_played_again(tmp_path, monkeypatch):
 
 def test_an_archive_older_than_its_metrics(tmp_path):
     """As after kill -9: the evaluation is of the archive, not of the last row of metrics."""
-    run = gaits.train(small_task(), "map_elites", evaluations=32, out=tmp_path / "run", batch_size=16)
+    stop = {"callback": lambda row, _: row["evaluations"] >= 32}
+    run = gaits.train(small_task(), "map_elites", evaluations=64, out=tmp_path / "run", batch_size=16, **stop)
     path = run.folder / "metrics.csv"
     last = path.read_text().splitlines()[-1]
     path.write_text(path.read_text() + last.replace("2,32,", "3,48,", 1) + "\n")
@@ -114,6 +116,7 @@ def test_a_function_has_no_luck(tmp_path):
 def test_no_metrics(tmp_path):
     run = gaits.train(small_task(), "map_elites", evaluations=16, out=tmp_path / "run", batch_size=16)
     (run.folder / "metrics.csv").write_text("a,b\n1,2\n")
+    unbind(run.folder)
     with pytest.raises(ValueError, match="has no iteration and no evaluations and no seconds"):
         evaluate_run(run)
 

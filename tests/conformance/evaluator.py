@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import random_solutions, same
+from helpers import random_solutions, same
 
 import gaits
 

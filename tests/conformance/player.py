@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import random_solutions
+from helpers import random_solutions
 
 import gaits
 from gaits.episodes import Batch, Job, make_job

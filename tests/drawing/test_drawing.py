@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROBOTS
+from helpers import ROBOTS
 
 import gaits
 from gaits.drawing import Figure, Painter, find_limbs, follow

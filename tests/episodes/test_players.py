@@ -6,7 +6,7 @@ import numpy as np
 import own_tasks
 import pytest
 from conformance.player import PlayerSuite
-from conftest import random_solutions
+from helpers import random_solutions
 
 import gaits
 from gaits.episodes import Batch, make_job

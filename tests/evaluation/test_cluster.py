@@ -18,7 +18,7 @@ import numpy as np
 import own_tasks
 import pytest
 from conformance.evaluator import EvaluatorSuite
-from conftest import assert_same_archive, random_solutions, same
+from helpers import assert_same_archive, random_solutions, same
 
 import gaits
 from gaits.cli import main

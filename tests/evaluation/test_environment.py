@@ -16,8 +16,8 @@ import numpy as np
 import own_tasks
 import pytest
 from conformance.evaluator import EvaluatorSuite
-from conftest import assert_same_archive, random_solutions, same
 from gymnasium import spaces
+from helpers import assert_same_archive, random_solutions, same
 
 import gaits
 from gaits.algorithms import ALGORITHMS
@@ -359,7 +359,7 @@ def test_no_file_decides_which_code_runs(tmp_path, monkeypatch):
     config["own_task"]["source"] = "trap:task"
     for name in ("stranger", "trap:task"):
         (run.folder / "config.json").write_text(json.dumps({**config, "task": name}))
-        with pytest.raises(ValueError, match=r"--task trap:task|folder names"):
+        with pytest.raises(ValueError, match=r"--task trap:task|folder names|was changed"):
             gaits.resume(run.folder, evaluations=60)
     (tmp_path / "study.toml").write_text(
         'tasks = ["trap:task"]\nalgorithms = ["map_elites"]\nseeds = [1]\nevaluations = 10\n'

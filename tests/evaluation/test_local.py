@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conformance.evaluator import EvaluatorSuite
-from conftest import ROBOTS, random_solutions, same
+from helpers import ROBOTS, random_solutions, same
 
 import gaits
 from gaits.episodes import Batch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conformance.evaluator import EvaluatorSuite
-from conftest import assert_same_archive, random_solutions, same
+from helpers import assert_same_archive, random_solutions, same
 
 import gaits
 from gaits.cli import main

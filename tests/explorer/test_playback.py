@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import BACKENDS, ROBOTS, random_solutions
+from helpers import BACKENDS, ROBOTS, random_solutions
 
 import gaits
 from gaits.episodes import Batch, Pool, make_job

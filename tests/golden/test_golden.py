@@ -8,7 +8,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from conftest import ROBOTS
+from helpers import ROBOTS
 
 import gaits
 from gaits.episodes import TERMINATED, TRUNCATED, Batch, make_job

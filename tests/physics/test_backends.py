@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import BACKENDS, ROBOTS, random_solutions, same
+from helpers import BACKENDS, ROBOTS, random_solutions, same
 
 import gaits
 from gaits import physics

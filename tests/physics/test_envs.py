@@ -3,8 +3,8 @@ from __future__ import annotations
 import gymnasium
 import numpy as np
 import pytest
-from conftest import ROBOTS, random_solutions
 from gymnasium.utils.env_checker import check_env
+from helpers import ROBOTS, random_solutions
 
 import gaits
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import gymnasium
 import numpy as np
 import pytest
-from conftest import random_solutions
+from helpers import random_solutions
 
 import gaits
 from gaits.cli import main

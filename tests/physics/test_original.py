@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import ROBOTS, random_solutions
+from helpers import ROBOTS, random_solutions
 
 import gaits
 from gaits.physics.original import QDGymEnv

@@ -7,7 +7,7 @@ import runpy
 from pathlib import Path
 
 import pytest
-from conftest import ROBOTS
+from helpers import ROBOTS
 
 import gaits
 from gaits.physics import world

@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 import pytest
-from conftest import ROBOTS
+from helpers import ROBOTS
 
 import gaits
 

@@ -36,9 +36,10 @@ def make_simulator(task: Task) -> Simulator:
 def make_player(task: Task) -> Player:
     """What plays a robot of QDGym's."""
     if choose_physics() == ENGINE:
+        from gaits.physics.beyond import play_beyond
         from gaits.physics.engine.player import EnginePlayer
 
-        return EnginePlayer(task)
+        return EnginePlayer(task, play_beyond)
     from gaits.physics.bullet import make_simulator as make_bullet
     from gaits.physics.bullet.player import BulletPlayer
 

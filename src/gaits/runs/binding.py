@@ -71,7 +71,7 @@ def load_manifest(folder: Path, run_id: str) -> dict[str, Any] | None:
     try:
         binds = content["binds"]
         sound = content["format"] == FORMAT and content["version"] == VERSION and binds.keys() == {*FILES, "config"}
-        sound = sound and type(binds["metrics"]["lines"]) is int and all(isinstance(part, dict) for part in binds.values())
+        sound = sound and _is_sound(binds)
     except (KeyError, TypeError, AttributeError):
         sound = False
     if not sound:
@@ -79,6 +79,13 @@ def load_manifest(folder: Path, run_id: str) -> dict[str, Any] | None:
     if content["run"] != run_id:
         raise Changed(f"{path} belongs to another run than {folder / 'config.json'}.")
     return binds
+
+
+def _is_sound(binds: dict[str, Any]) -> bool:
+    """Whether what is said of the other files has the form in which it is written."""
+    metrics = binds["metrics"]
+    lines = metrics.keys() == {"lines", "sha256"} and type(metrics["lines"]) is int and metrics["lines"] >= 0
+    return lines and all(isinstance(part, dict) for part in binds.values())
 
 
 def known(folder: Path, run_id: str) -> list[dict[str, Any]]:
@@ -90,7 +97,7 @@ def known(folder: Path, run_id: str) -> list[dict[str, Any]]:
             binds = checkpoint.read_binds(path, run_id)
         except ValueError:  # resuming says so
             continue
-        if binds.keys() == {*FILES, "config"}:
+        if binds.keys() == {*FILES, "config"} and _is_sound(binds):
             found.append(binds)
     return found
 

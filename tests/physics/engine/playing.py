@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from conftest import random_solutions
+from helpers import random_solutions
 
 import gaits
 from gaits.episodes import Batch, Job, make_job

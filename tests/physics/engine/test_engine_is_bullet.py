@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conformance.player import same_job
-from conftest import ROBOTS, random_solutions
+from helpers import ROBOTS, random_solutions
 from physics.engine.playing import again, hurt, keep_on, make_episodes, play_in_bullet, play_in_engine
 
 import gaits

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 from conformance.player import same_job
-from conftest import ROBOTS
+from helpers import ROBOTS
 from physics.engine.playing import again, keep_on, make_episodes, play_in_engine, same_episode
 
 import gaits

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import random_solutions
+from helpers import random_solutions
 
 import gaits
 from gaits.episodes import Batch, make_job

@@ -264,7 +264,7 @@ def finish(orders, desk, lane, shelf, body, network, end):
     """Hand an episode back."""
     episode, length = desk.episode[lane], desk.length[lane]
     recorded = orders.recording and orders.record[episode // orders.each]
-    if recorded or orders.tracing:
+    if (recorded or orders.tracing) and end != UNCOVERED:
         n_obs, joints, feet, positions = network.sizes[0], body.n_joints, body.n_feet, desk.n_positions
         at, row, number = lane * (orders.max_steps + 1), shelf.used[0], shelf.used[1]
         shelf.episode[number], shelf.first[number] = episode, row

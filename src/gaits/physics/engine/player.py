@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-import threading
+from collections.abc import Callable
 
-import numpy as np
-
-from gaits.console import say
-from gaits.episodes import NON_FINITE, Job, Player, Steps, Trace
+from gaits.episodes import Job, Player, Steps, Trace
 from gaits.episodes.episode import draw_noise
 from gaits.physics.engine.desk import Workplace, write_orders
 from gaits.physics.engine.episodes import FINISHED, NOISE_WANTED, UNCOVERED, Shelf
 from gaits.tasks.task import Task
 
-_elsewhere = threading.Lock()
-
 
 class EnginePlayer(Player):
     """Four episodes side by side. One player per thread; any number may play at once."""
 
-    def __init__(self, task: Task) -> None:
-        self.workplace = Workplace(task)
+    def __init__(self, task: Task, elsewhere: Callable[[Task, Job], None] | None = None) -> None:
+        """``elsewhere`` ends the episodes of a job that went beyond what the engine covers: those that ended UNCOVERED."""
+        self.workplace, self.elsewhere = Workplace(task), elsewhere
 
     def play(self, job: Job) -> None:
         orders = write_orders(job)
@@ -37,7 +32,8 @@ class EnginePlayer(Player):
                 shelf = self.workplace.make_shelf(orders.recording, orders.tracing)
             wanted, lane = self.workplace.play(orders, desk, shelf)
         hand_over(shelf, job)
-        finish_elsewhere(self.workplace.task, job)
+        if self.elsewhere and (job.end == UNCOVERED).any():
+            self.elsewhere(self.workplace.task, job)
 
 
 def hand_over(shelf: Shelf, job: Job) -> None:
@@ -49,35 +45,3 @@ def hand_over(shelf: Shelf, job: Job) -> None:
             job.steps[i] = Steps(shelf.obs[first : end + 1], shelf.actions[first:end], shelf.rewards[first:end])
         if job.trace:
             job.traces[i] = Trace(shelf.positions[first : end + 1], shelf.contacts[first:end])
-
-
-def finish_elsewhere(task: Task, job: Job) -> None:
-    """Have Bullet play what went beyond what is known of it: limbs so deep in each other that their axes cross (5.11)."""
-    if not (job.end == UNCOVERED).any():
-        return
-    with _elsewhere:  # other players of this job come here too
-        for i in np.flatnonzero(job.end == UNCOVERED).tolist():
-            job.steps.pop(i, None)
-            job.traces.pop(i, None)
-            try:
-                from gaits.physics.bullet import make_simulator
-                from gaits.physics.bullet.player import BulletPlayer
-
-                player = BulletPlayer(make_simulator(task))
-            except ModuleNotFoundError:
-                tell(
-                    f"an episode of {task.name} went beyond our physics and failed. pip install 'gaits[bullet]' plays such."
-                )
-                job.end[i] = NON_FINITE
-                continue
-            tell(f"an episode of {task.name} goes beyond our physics: Bullet plays it.")
-            one = job.only(i)
-            player.play(one)
-            player.close()
-            job.put(i, one.episode(0))
-
-
-@functools.cache
-def tell(message: str) -> None:
-    """Once."""
-    say(message)
