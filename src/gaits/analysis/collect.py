@@ -282,7 +282,7 @@ def _robustness(run: Run, table: pd.DataFrame, offset: float, notes: list[str]) 
     try:
         evaluation = load_evaluation(run.folder)
     except ValueError as error:
-        notes.append(str(error))
+        notes.append(f"{error} Until then its robustness is left out.")
         return nothing
     if evaluation is None:
         return nothing
