@@ -25,12 +25,13 @@ _options: Any = {"nogil": True, "error_model": "numpy"}
 def _decorator(**more: Any) -> Callable[[Callable[..., Any]], Any]:
     """njit for functions that compiled code calls, in less time to compile.
 
-    A number written in a call is a number like any other; to Numba it would be a type of its own, and compiled for. And there
-    are no wrappers for Python, which take a fifth of all; if Python does call it, as tests do, it is compiled once more with them.
+    A number written in a call is a number like any other; to Numba it would be a type of its own, and compiled for. And
+    there are no wrappers for Python, which take a fifth of all; if Python does call it, as tests do, it is compiled once more
+    with them.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = njit(**_options, **more, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+        dispatcher: Any = njit(**_options, **more, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
         find = dispatcher.get_call_template
         dispatcher.get_call_template = lambda args, kws: find(tuple(map(types.unliteral, args)), kws)
         dispatcher.add_overload = lambda result: dispatcher.overloads.update({tuple(result.signature.args): result})

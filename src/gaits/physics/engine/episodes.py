@@ -284,7 +284,7 @@ def finish(orders, desk, lane, shelf, body, network, end):
     desk.stage[lane] = IDLE
 
 
-@entry("the physics", 40)
+@entry("the physics", 35)
 def play(model, memory, body, states, start, network, orders, desk, shelf):
     """Play the job's episodes until none is left, or until something is wanted that only Python has.
 
