@@ -20,18 +20,19 @@ from gaits.console import say
 
 # Without the numpy error model every division checks for zero and raises.
 _options: Any = {"nogil": True, "error_model": "numpy"}
+_without_wrappers: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def _decorator(**more: Any) -> Callable[[Callable[..., Any]], Any]:
     """njit for functions that compiled code calls, in less time to compile.
 
     A number written in a call is a number like any other; to Numba it would be a type of its own, and compiled for. And
-    there are no wrappers for Python, which take a fifth of all; if Python does call it, as tests do, it is compiled once more
-    with them.
+    there are no wrappers for Python, which take a fifth of all; if Python does call it, as tests do, it is compiled once
+    more with them.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher: Any = njit(**_options, **more, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+        dispatcher: Any = njit(**_options, **_without_wrappers, **more)(function)
         find = dispatcher.get_call_template
         dispatcher.get_call_template = lambda args, kws: find(tuple(map(types.unliteral, args)), kws)
         dispatcher.add_overload = lambda result: dispatcher.overloads.update({tuple(result.signature.args): result})
