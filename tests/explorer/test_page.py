@@ -12,6 +12,7 @@ import pytest
 import uvicorn
 from explorer.small_runs import HOPPER as HOPPER_TASK
 from explorer.small_runs import make_centroid_run, make_small_runs
+from helpers import unbind
 from playwright.sync_api import sync_playwright
 
 import gaits
@@ -416,6 +417,7 @@ def test_a_run_of_one_iteration_is_a_dot(open_page, records, tmp_path):
     folder = shutil.copytree(records[HOPPER].run.folder, tmp_path / "run")
     header, first, *_ = (folder / "metrics.csv").read_text().splitlines()
     (folder / "metrics.csv").write_text(f"{header}\n{first}\n")
+    unbind(folder)
     export(make_records([load_run(folder)]), tmp_path / "page.html")
     page = open_page((tmp_path / "page.html").as_uri())
     assert page.locator("#curves .curve.alone").count() == 3
