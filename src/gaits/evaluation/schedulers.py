@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import functools
 import importlib
 import logging
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +21,6 @@ PATIENCE = 60.0
 """Seconds to look for a scheduler that is gone."""
 IGNORE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 """For workers on this terminal: it is for the run, which finishes its iteration with them."""
-
-
 LOOPBACK = "127.0.0.1"
 Tls = tuple[str, str, str]
 
@@ -28,14 +29,34 @@ class ClusterLost(ValueError):
     """The cluster cannot be reached, or has no workers any more."""
 
 
+@functools.cache
+def event_loop() -> Any:
+    """The one loop of this process for all that Dask does in it, in a thread of its own.
+
+    Dask would make one for every client and cluster, and give each ten seconds to start, which a busy machine can miss.
+    """
+    from tornado.ioloop import IOLoop
+
+    async def current() -> Any:
+        return IOLoop.current()
+
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="Dask's loop", daemon=True).start()
+    return asyncio.run_coroutine_threadsafe(current(), loop).result()
+
+
 def connect(address: str, timeout: float | None = None, tls: Tls | None = None) -> Any:
     from distributed import Client
 
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what it says of lost schedulers, we say better
+    options = {"timeout": timeout or PATIENCE, "set_as_default": False, "security": make_security(tls), "loop": event_loop()}
+    client = Client.__new__(Client)  # in two steps: one that could not be made is closed here, not by the garbage collector
     try:
         with say_if_slow(f"looking for the scheduler at {address} ..."):
-            return Client(address, timeout=timeout or PATIENCE, set_as_default=False, security=make_security(tls))
+            client.__init__(address, **options)  # type: ignore[misc]
+        return client
     except (OSError, ValueError, TypeError, RuntimeError) as error:  # the last two: tls:// without certificates
+        client.close()
         raise ClusterLost(
             f"No Dask scheduler answers at {address} ({type(error).__name__}). Start one with: dask scheduler"
         ) from None
@@ -83,15 +104,15 @@ def open_cluster(scheduler: str, workers: int | None = None, tls: Tls | None = N
             "dashboard_address": f"{LOOPBACK}:0",
             "worker_dashboard_address": f"{LOOPBACK}:0",
             "silence_logs": logging.CRITICAL,
+            "loop": event_loop(),
             "preload": [IGNORE_CTRL_C],
         }
         with kind(n_workers=count, threads_per_worker=1, **options) as cluster:
             cluster.adapt(minimum=count, maximum=count)  # which replaces those that die
             yield cluster.scheduler_address
     elif scheduler == "slurm":
-        with require("dask_jobqueue", "SLURMCluster")(
-            **({} if tls is None else {"security": make_security(tls)})
-        ) as cluster:
+        security = {} if tls is None else {"security": make_security(tls)}
+        with require("dask_jobqueue", "SLURMCluster")(loop=event_loop(), **security) as cluster:
             cluster.adapt(minimum_jobs=workers or 1, maximum_jobs=workers or 1)  # also when their time is up
             yield cluster.scheduler_address
     else:
