@@ -294,9 +294,9 @@ def test_the_order_of_experience_and_when_critics_train(evaluator):
     for _ in range(2):
         for _ in range(2):
             batch = algorithm.ask()
-            before = int(algorithm.critic.nets.steps)
+            before = algorithm.critic.steps
             algorithm.learn()
-            trained = int(algorithm.critic.nets.steps) - before
+            trained = algorithm.critic.steps - before
             results = evaluator.evaluate(batch.solutions, range(len(batch.solutions)), batch.transitions)
             batches.append((len(batch.solutions), trained, results.transitions.obs))
             algorithm.tell(results)
@@ -315,8 +315,8 @@ def test_the_objective_row_is_the_critics_and_the_others_are_the_samples(evaluat
     critic, es = algorithm.sources
     rng = np.random.default_rng()
     rng.bit_generator.state = critic.td3.rng.bit_generator.state
-    obs = critic.td3.buffer.sample_obs(rng, 32)
-    objective = critic.td3.maths.gradient(batch.solutions[0], critic.td3.nets.critics[0], obs)
+    rows, which = critic.td3.buffer.rows, critic.td3.buffer.draw(rng, 32)
+    objective = critic.td3.learner.gradient(batch.solutions[0], critic.td3.nets.critics[0], rows, which)
     expected = np.concatenate(
         [np.asarray(objective)[None], es.jacobian(batch.solutions[0], results.rows(slice(1, None)))[1:]]
     )

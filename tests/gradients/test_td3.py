@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
-import subprocess
-import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -14,7 +10,10 @@ import pytest
 from gaits import states
 from gaits.evaluation.results import Transitions
 from gaits.gradients import TD3, Diverged, TD3Settings, devices
-from gaits.gradients.actor_critic import ActorCritic, Networks
+from gaits.gradients.actor_critic import ActorCritic
+from gaits.gradients.devices import on_cores
+from gaits.gradients.learner import CompiledLearner
+from gaits.gradients.networks import Networks, begin
 from gaits.policies import MLP
 
 POLICY = MLP(3, (5, 4), 2)
@@ -29,7 +28,10 @@ SETTINGS = TD3Settings(
     smoothing_noise=0.4,
     buffer_size=50,
 )
-MATHS = ActorCritic(POLICY, SETTINGS)
+CRITIC = MLP(5, SETTINGS.critic_hidden, 1)
+MATHS = ActorCritic(POLICY, CRITIC, SETTINGS)
+LEARNERS = [CompiledLearner(POLICY, CRITIC, SETTINGS), MATHS]
+both = pytest.mark.parametrize("learner", LEARNERS, ids=["compiled", "JAX"])
 CLOSE = {"rtol": 2e-4, "atol": 2e-6}
 
 
@@ -76,7 +78,7 @@ class Slow:
         self.adam = {name: [0.0, 0.0, 0] for name in ("1", "2", "actor")}
 
     def q(self, theta, s, a):
-        return forward(MATHS.critic, theta, np.concatenate([s, a]), relu, linear)
+        return forward(CRITIC, theta, np.concatenate([s, a]), relu, linear)
 
     def act(self, phi, s):
         return forward(POLICY, phi, s, np.tanh, np.tanh)
@@ -94,7 +96,7 @@ class Slow:
         for s, a, yi in zip(batch["obs"], batch["action"], y, strict=True):
             inputs, q = self.q(theta, s, a)
             loss += (yi - q[0]) ** 2 / len(y)
-            gradient = gradient + backward(MATHS.critic, theta, inputs, q, 2 * (q - yi) / len(y), "relu")[0]
+            gradient = gradient + backward(CRITIC, theta, inputs, q, 2 * (q - yi) / len(y), "relu")[0]
         return loss, gradient
 
     def policy_gradient(self, phi, theta, states):
@@ -102,7 +104,7 @@ class Slow:
         for s in states:
             inputs, a = self.act(phi, s)
             q_inputs, q = self.q(theta, s, a)
-            _, dx = backward(MATHS.critic, theta, q_inputs, q, np.ones(1), "relu")
+            _, dx = backward(CRITIC, theta, q_inputs, q, np.ones(1), "relu")
             gradient = gradient + backward(POLICY, phi, inputs, a, dx[len(s) :], "tanh")[0] / len(states)
         return gradient
 
@@ -136,11 +138,11 @@ def rng():
 
 @pytest.fixture
 def slow(rng):
-    return Slow(rng.normal(0, 0.5, (2, MATHS.critic.solution_dim)), rng.normal(0, 0.5, POLICY.solution_dim))
+    return Slow(rng.normal(0, 0.5, (2, CRITIC.solution_dim)), rng.normal(0, 0.5, POLICY.solution_dim))
 
 
 def networks(slow) -> Networks:
-    return MATHS.init(np.float32(slow.theta), np.float32(slow.phi))
+    return begin(np.float32(slow.theta), np.float32(slow.phi))
 
 
 def draw(rng, n=6):
@@ -173,41 +175,68 @@ def test_target_and_critic_gradient(rng, slow):
     np.testing.assert_allclose(gradient, [g for _, g in expected], **CLOSE)
 
 
+@both
 @pytest.mark.parametrize("n", [1, 6, 11])
-def test_policy_gradient_in_chunks(rng, slow, n, monkeypatch):
+def test_policy_gradient_in_chunks(rng, slow, n, learner, monkeypatch):
     monkeypatch.setattr("gaits.gradients.actor_critic.CHUNK", 4)
-    states = np.float32(rng.normal(size=(n, 3)))
-    fast = MATHS.gradient(np.float32(slow.phi), np.float32(slow.theta[0]), states)
-    np.testing.assert_allclose(fast, slow.policy_gradient(slow.phi, slow.theta[0], states), **CLOSE)
+    monkeypatch.setattr("gaits.gradients.learner.CHUNK", 2)
+    monkeypatch.setattr("gaits.gradients.learner.GROUPS", 3)
+    rows, which = draw(rng, 20)[0], rng.integers(20, size=n)
+    fast = learner.gradient(np.float32(slow.phi), np.float32(slow.theta[0]), rows, which)
+    np.testing.assert_allclose(fast, slow.policy_gradient(slow.phi, slow.theta[0], rows[which, :3]), **CLOSE)
 
 
-def test_training_steps(rng, slow):
-    """Critics, Adam, the delayed actor and the targets, over several steps: the compiled loop, and step by step."""
+@both
+def test_training_steps(rng, slow, learner):
+    """Critics, Adam, the delayed actor and the targets, over several steps, at once and in two parts."""
     drawn = [draw(rng) for _ in range(5)]
-    nets, losses = MATHS.train(networks(slow), np.stack([d[0] for d in drawn]), np.stack([d[2] for d in drawn]))
-    one_by_one = networks(slow)
-    for t, (rows, batch, noise) in enumerate(drawn, start=1):
-        one_by_one, loss = MATHS.step(one_by_one, rows, noise)
-        assert float(loss) == pytest.approx(slow.step(t, batch, noise), rel=1e-4)
-        assert float(losses[t - 1]) == pytest.approx(float(loss), rel=1e-5)
-    for name in ("critics", "critics_target", "actor", "actor_target"):
-        np.testing.assert_allclose(getattr(nets, name), getattr(one_by_one, name), rtol=1e-5, atol=1e-6, err_msg=name)
+    rows, noise = np.concatenate([d[0] for d in drawn]), np.stack([d[2] for d in drawn])
+    which = np.arange(30).reshape(5, 6)
+    nets, losses = learner.train(networks(slow), 0, rows, which, noise)
+    some, _ = learner.train(networks(slow), 0, rows, which[:3], noise[:3])
+    parts, _ = learner.train(some, 3, rows, which[3:], noise[3:])
+    for name, one, other in zip(Networks._fields, nets, parts, strict=True):
+        np.testing.assert_array_equal(one, other, err_msg=name)
+    for t, (_, batch, z) in enumerate(drawn, start=1):
+        assert losses[t - 1] == pytest.approx(slow.step(t, batch, z), rel=1e-4)
     tolerance = {"rtol": 1e-3, "atol": 1e-5}
     np.testing.assert_allclose(nets.critics, slow.theta, **tolerance)
     np.testing.assert_allclose(nets.critics_target, slow.theta_target, **tolerance)
     np.testing.assert_allclose(nets.actor, slow.phi, **tolerance)
     np.testing.assert_allclose(nets.actor_target, slow.phi_target, **tolerance)
-    assert int(nets.steps) == 5
 
 
-def test_variation_of_all_parents(rng, slow):
+def test_training_leaves_the_networks_it_was_given(rng, slow):
+    before = networks(slow)
+    nets = networks(slow)
+    rows, _, noise = draw(rng)
+    LEARNERS[0].train(nets, 0, rows, np.arange(6)[None], noise[None])
+    for one, other in zip(nets, before, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("batch", [1, 7])
+def test_minibatches_without_halves(rng, batch):
+    settings = TD3Settings(**{**vars(SETTINGS), "critic_batch": batch})
+    nets = begin(*(np.float32(rng.normal(0, 0.5, shape)) for shape in ((2, CRITIC.solution_dim), POLICY.solution_dim)))
+    rows, which = draw(rng, 20)[0], rng.integers(20, size=(4, batch))
+    noise = np.float32(rng.normal(size=(4, batch, 2)))
+    both = [kind(POLICY, CRITIC, settings).train(nets, 0, rows, which, noise) for kind in (CompiledLearner, ActorCritic)]
+    for name, one, other in zip(Networks._fields, *(nets for nets, _ in both), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5, err_msg=name)
+
+
+@both
+def test_variation_of_all_parents(rng, slow, learner):
     parents = np.float32(rng.normal(0, 0.5, (3, POLICY.solution_dim)))
-    states = np.float32(rng.normal(size=(3, 4, 5, 3)))  # 3 parents, 4 steps, 5 states each
-    fast = MATHS.vary(parents, np.float32(slow.theta[0]), states, 0.05)
-    for parent, minibatches, offspring in zip(parents, states, fast, strict=True):
+    rows, which = draw(rng, 20)[0], rng.integers(20, size=(3, 4, 5))  # 3 parents, 4 steps, 5 states each
+    before = parents.copy()
+    fast = learner.vary(parents, np.float32(slow.theta[0]), rows, which, 0.05)
+    np.testing.assert_array_equal(parents, before)
+    for parent, minibatches, offspring in zip(parents, which, fast, strict=True):
         phi, memory = parent.astype(float), [0.0, 0.0, 0]
         for minibatch in minibatches:
-            phi = phi + slow.adam_step(memory, slow.policy_gradient(phi, slow.theta[0], minibatch), 0.05)
+            phi = phi + slow.adam_step(memory, slow.policy_gradient(phi, slow.theta[0], rows[minibatch, :3]), 0.05)
         np.testing.assert_allclose(offspring, phi, rtol=1e-3, atol=1e-5)
 
 
@@ -225,7 +254,7 @@ def episode(n, rng, obs_dim=3, action_dim=2) -> Transitions:
 def test_networks_begin_as_pytorch_makes_them():
     policy = MLP(50, (40,), 10)
     td3 = TD3(policy, SETTINGS, seed=0)
-    for network, shape in ((td3.greedy, policy), (np.asarray(td3.nets.critics[0]), td3.maths.critic)):
+    for network, shape in ((td3.greedy, policy), (td3.nets.critics[0], td3.critic)):
         for weights, biases in shape.layers(network):
             bound = 1 / np.sqrt(weights.shape[1])
             assert np.abs(weights).max() <= bound
@@ -253,9 +282,9 @@ def test_the_schedules(rng):
         counts = []
         for _ in range(2):
             td3.learn()
-            counts.append(int(td3.nets.steps))
+            counts.append(td3.steps)
             td3.remember(episode(10, rng))
-            counts.append(int(td3.nets.steps))
+            counts.append(td3.steps)
         steps[schedule] = counts
     assert steps == {"overlap": [0, 0, 4, 4], "paper": [0, 4, 4, 8]}
 
@@ -286,39 +315,25 @@ def test_variation_climbs_the_first_critic(rng):
     td3 = TD3(POLICY, SETTINGS, seed=0)
     td3.remember(episode(30, rng))
     parents = np.stack([td3.greedy, -td3.greedy, 2 * td3.greedy])
-    obs = td3.buffer.sample_obs(copy.deepcopy(td3.rng), 3, 4, 5)
-    expected = td3.maths.vary(parents, td3.nets.critics[0], obs, 0.05)
+    which = td3.buffer.draw(copy.deepcopy(td3.rng), 3, 4, 5)
+    expected = td3.learner.vary(parents, td3.nets.critics[0], td3.buffer.rows, which, 0.05)
     np.testing.assert_array_equal(td3.vary(parents, steps=4, batch=5, learning_rate=0.05), expected)
 
 
 def test_cores_change_nothing():
-    """At sizes where XLA shares its work out: the same numbers on one core as on all, or first on one and then on all."""
-    script = """
-        import hashlib, os, sys
-        import numpy as np
-        if sys.argv[1] == "pinned":
-            os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
-        from gaits.gradients.devices import on_cores
-        from gaits.gradients import TD3, TD3Settings
-        from gaits.policies import MLP
+    """One thread, two that share the critics, and more than there are units of work."""
+    found = []
+    for cores in (1, 2, 5):
         td3 = TD3(MLP(26, (128, 128), 6), TD3Settings(buffer_size=1000), seed=0)
         td3.buffer.rows[:] = td3.rng.standard_normal(td3.buffer.rows.shape)
         td3.buffer.size = 1000
-        with on_cores(None if sys.argv[1] == "pinned" else 1):
-            td3.train(3)
-        td3.train(3)
-        gradient, offspring = td3.gradient(td3.greedy, 10_000), td3.vary(td3.greedy[None], 2, 256, 0.1)
-        for numbers in (td3.greedy, td3.nets.critics, gradient, offspring):
-            print(hashlib.sha256(np.asarray(numbers).tobytes()).hexdigest())
-    """
-    printed = {
-        subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(script), how], capture_output=True, text=True, check=True
-        ).stdout
-        for how in ("limited at first", "pinned" if hasattr(os, "sched_setaffinity") else "limited at first")
-    }
-    assert len(printed) == 1
-    assert len(printed.pop().split()) == 4
+        with on_cores(cores):
+            td3.train(5)
+            gradient, offspring = td3.gradient(td3.greedy, 3_000), td3.vary(np.stack([td3.greedy] * 3), 2, 256, 0.1)
+        found.append((*td3.nets, gradient, offspring))
+    for other in found[1:]:
+        for a, b in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(a, b)
 
 
 def test_a_diverged_critic_is_reported_and_does_not_replace_the_good_one(rng):
@@ -330,13 +345,25 @@ def test_a_diverged_critic_is_reported_and_does_not_replace_the_good_one(rng):
     np.testing.assert_array_equal(td3.greedy, before)
 
 
-def test_an_unknown_device_is_named():
-    import jax
+def test_a_gpu_that_is_not_there_is_named(monkeypatch):
+    monkeypatch.setattr(devices, "find_platforms", lambda: {"cpu"})
+    with pytest.raises(ValueError, match=r"device 'gpu' was asked for, and JAX finds only: cpu.*gaits\[gpu\]"):
+        TD3(POLICY, TD3Settings(device="gpu"), seed=0)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"device 'gpu' was asked for, and JAX is not installed.*gaits\[gpu\]"):
+        TD3(POLICY, TD3Settings(device="gpu"), seed=0)
+    assert isinstance(TD3(POLICY, TD3Settings(device="auto"), seed=0).learner, CompiledLearner)
 
-    if any(device.platform == "gpu" for device in jax.devices()):
-        pytest.skip("this machine has a GPU")
-    with pytest.raises(ValueError, match="device 'gpu' was asked for, and JAX finds only: cpu"):
-        devices.find_device("gpu")
+
+def test_a_gpu_that_is_there_is_used(monkeypatch, rng):
+    monkeypatch.setattr(devices, "find_platforms", lambda: {"gpu"})
+    td3 = TD3(POLICY, SETTINGS, seed=0)
+    assert isinstance(td3.learner, ActorCritic)
+    td3.remember(episode(30, rng))
+    td3.learn()
+    other = TD3(POLICY, TD3Settings(**{**vars(SETTINGS), "device": "cpu"}), seed=0)
+    other.restore(states.copy(td3.state(), like=other.state()))  # a run may go on where there is no GPU
+    np.testing.assert_array_equal(td3.greedy, other.greedy)
 
 
 @pytest.mark.parametrize(

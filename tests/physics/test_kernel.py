@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import gaits
+from gaits.compiling import compiled
 from gaits.physics import walking
 from gaits.physics.bullet import capi
-from gaits.physics.compiling import compiled
 from gaits.physics.policy import Actor, tanh32
 
 

@@ -1,36 +1,26 @@
-"""The equations of TD3 as pure functions in JAX. Networks are flat vectors, in the order of ``gaits.MLP``.
+"""TD3 on a GPU: its equations as pure functions in JAX, which also finds the derivatives.
 
-Symbols are the paper's: critics Q_θ1 and Q_θ2, the greedy actor π_φq, targets with a prime. ``td3.py`` holds the state.
+Symbols are the paper's: critics Q_θ1 and Q_θ2, the greedy actor π_φq, targets with a prime. ``learner.py`` computes the same
+on the CPU.
 """
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import optax
+import numpy as np
 from jax import Array
 
+from gaits.gradients.networks import Networks
 from gaits.gradients.td3 import TD3Settings
 from gaits.policies import MLP
 
 CHUNK = 8192
-"""States per pass of the policy gradient: large ones leave the cache, and 65,536 at once take 1.4 times as long."""
-
-
-class Networks(NamedTuple):
-    """All that training changes."""
-
-    critics: Array  # (2, P): θ1, θ2
-    critics_target: Array  # (2, P): θ'1, θ'2
-    actor: Array  # (D,): φ_q, the greedy actor
-    actor_target: Array  # (D,): φ'_q
-    critics_adam: optax.OptState
-    actor_adam: optax.OptState
-    steps: Array  # () int32, critic steps of the whole run
+"""States per pass of the policy gradient."""
 
 
 class Minibatch(NamedTuple):
@@ -45,24 +35,13 @@ class Minibatch(NamedTuple):
 
 @dataclass(frozen=True)
 class ActorCritic:
-    """Built from constants only and hashable, so that equal ones share their compiled functions."""
+    """TD3's ``Learner`` in JAX. Built from constants only and hashable, so that equal ones share compiled functions."""
 
     policy: MLP
+    critic: MLP
     settings: TD3Settings
 
-    @property
-    def critic(self) -> MLP:
-        """Layer sizes of a critic: (obs, action) -> hidden ReLU layers -> one value."""
-        return MLP(self.policy.obs_dim + self.policy.action_dim, self.settings.critic_hidden, 1)
-
-    def init(self, critics: Any, actor: Any) -> Networks:
-        """Networks at the beginning: targets equal, Adam's memory empty."""
-        critics_adam, actor_adam = (optimizer.init(p) for optimizer, p in zip(self._adams, (critics, actor), strict=True))
-        return Networks(critics, critics, actor, actor, critics_adam, actor_adam, jnp.int32(0))
-
-    @property
-    def _adams(self) -> tuple[optax.GradientTransformation, optax.GradientTransformation]:
-        return optax.adam(self.settings.critic_learning_rate), optax.adam(self.settings.actor_learning_rate)
+    # --- the equations ------------------------------------------------------------------------------------------------
 
     def split(self, rows: Array) -> Minibatch:
         o, a = self.policy.obs_dim, self.policy.action_dim
@@ -97,49 +76,58 @@ class ActorCritic:
         """J(φ) = mean Q_θ(s, π_φ(s)), which policies climb."""
         return self.value(theta, obs, self.policy.act_jax(actor, obs)).mean()
 
-    def step(self, nets: Networks, rows: Array, noise: Array) -> tuple[Networks, Array]:
-        """One critic step, and every ``target_delay`` of them a step of the greedy actor and the targets. Also the loss."""
+    def step(self, nets: Networks, t: Array, rows: Array, noise: Array) -> tuple[Networks, Array]:
+        """Critic step t, and every ``target_delay`` of them a step of the greedy actor and the targets. Also the loss."""
         batch = self.split(rows)
         y = self.target(nets, batch, noise)
         loss, gradient = jax.value_and_grad(self.critic_loss)(nets.critics, batch, y)
-        changes, critics_adam = self._adams[0].update(gradient, nets.critics_adam)
-        critics = optax.apply_updates(nets.critics, changes)
-        nets = nets._replace(critics=critics, critics_adam=critics_adam, steps=nets.steps + 1)
-        # Only what may change goes through the branch: XLA copies all that does.
-        changed = jax.lax.cond(
-            nets.steps % self.settings.target_delay == 0,
-            lambda: self.delayed(nets, batch.obs),
-            lambda: {name: getattr(nets, name) for name in ("actor", "actor_adam", "critics_target", "actor_target")},
-        )
-        return nets._replace(**changed), loss
+        memory = nets.critics_m, nets.critics_v
+        critics, m, v = adam(nets.critics, gradient, *memory, self.settings.critic_learning_rate, t)
+        nets = nets._replace(critics=critics, critics_m=m, critics_v=v)
+        delay = self.settings.target_delay
+        return jax.lax.cond(t % delay == 0, lambda: self.delayed(nets, batch.obs, t // delay), lambda: nets), loss
 
-    def delayed(self, nets: Networks, obs: Array) -> dict[str, Any]:
+    def delayed(self, nets: Networks, obs: Array, t: Array) -> Networks:
         """The greedy actor climbs Q_θ1; the targets move a little towards what they follow."""
         gradient = jax.grad(self.policy_value)(nets.actor, nets.critics[0], obs)
-        changes, actor_adam = self._adams[1].update(-gradient, nets.actor_adam)
-        actor = optax.apply_updates(nets.actor, changes)
-        return {
-            "actor": actor,
-            "actor_adam": actor_adam,
-            "critics_target": self.follow(nets.critics_target, nets.critics),
-            "actor_target": self.follow(nets.actor_target, actor),
-        }
-
-    def follow(self, target: Array, leader: Array) -> Array:
-        """θ' = τ θ + (1 - τ) θ'."""
-        tau = self.settings.target_rate
-        return tau * leader + (1.0 - tau) * target
+        actor, m, v = adam(nets.actor, -gradient, nets.actor_m, nets.actor_v, self.settings.actor_learning_rate, t)
+        follow = functools.partial(
+            lambda tau, target, leader: tau * leader + (1.0 - tau) * target, self.settings.target_rate
+        )
+        return nets._replace(
+            actor=actor,
+            actor_m=m,
+            actor_v=v,
+            critics_target=follow(nets.critics_target, nets.critics),
+            actor_target=follow(nets.actor_target, actor),
+        )
 
     # --- compiled -----------------------------------------------------------------------------------------------------
 
-    @functools.partial(jax.jit, static_argnums=0)
-    def train(self, nets: Networks, rows: Array, noise: Array) -> tuple[Networks, Array]:
-        """``step`` for every row of minibatches (steps, n, width) and noise (steps, n, action_dim). Also the losses."""
-        return jax.lax.scan(lambda nets, xs: self.step(nets, *xs), nets, (rows, noise))
+    def train(
+        self, nets: Networks, before: int, rows: np.ndarray, which: np.ndarray, noise: np.ndarray
+    ) -> tuple[Networks, np.ndarray]:
+        trained, losses = self._train(nets, jnp.int32(before), rows.take(which, axis=0), noise)
+        return Networks(*map(np.asarray, trained)), np.asarray(losses)
+
+    def gradient(self, solution: np.ndarray, theta: np.ndarray, rows: np.ndarray, which: np.ndarray) -> np.ndarray:
+        return np.asarray(self._gradient(solution, theta, self._states(rows, which)))
+
+    def vary(
+        self, parents: np.ndarray, theta: np.ndarray, rows: np.ndarray, which: np.ndarray, learning_rate: float
+    ) -> np.ndarray:
+        return np.asarray(self._vary(parents, theta, self._states(rows, which), learning_rate))
+
+    def _states(self, rows: np.ndarray, which: np.ndarray) -> np.ndarray:
+        return rows.take(which, axis=0)[..., : self.policy.obs_dim]  # taking from a view would copy the whole buffer first
 
     @functools.partial(jax.jit, static_argnums=0)
-    def gradient(self, solution: Array, theta: Array, obs: Array) -> Array:
-        """∇_φ J(φ) at one solution, over all these states (n, obs_dim), a chunk at a time."""
+    def _train(self, nets: Networks, before: Array, rows: Array, noise: Array) -> tuple[Networks, Array]:
+        t = before + 1 + jnp.arange(len(rows))
+        return jax.lax.scan(lambda nets, xs: self.step(nets, *xs), nets, (t, rows, noise))
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def _gradient(self, solution: Array, theta: Array, obs: Array) -> Array:
         n, size = len(obs), min(len(obs), CHUNK)
         whole = n // size * size
 
@@ -150,18 +138,24 @@ class ActorCritic:
         return (total if whole == n else add(total, obs[whole:])[0]) / n
 
     @functools.partial(jax.jit, static_argnums=(0, 4))
-    def vary(self, parents: Array, theta: Array, obs: Array, learning_rate: float) -> Array:
-        """PG variation: parents (n, D) climb J, a step of a fresh Adam per minibatch of states (n, steps, m, obs_dim)."""
-        optimizer = optax.adam(learning_rate)
+    def _vary(self, parents: Array, theta: Array, obs: Array, learning_rate: float) -> Array:
+        Climber = tuple[Array, Array, Array]
 
-        def climb(carry: tuple[Array, optax.OptState], states: Array) -> tuple[tuple[Array, optax.OptState], None]:
-            solution, adam = carry
+        def climb(climber: Climber, xs: tuple[Array, Array]) -> tuple[Climber, None]:
+            (solution, m, v), (t, states) = climber, xs
             gradient = jax.grad(self.policy_value)(solution, theta, states)
-            changes, adam = optimizer.update(-gradient, adam)
-            return (optax.apply_updates(solution, changes), adam), None
+            return adam(solution, -gradient, m, v, learning_rate, t), None
 
         def one(parent: Array, states: Array) -> Array:
-            (offspring, _), _ = jax.lax.scan(climb, (parent, optimizer.init(parent)), states)
-            return offspring
+            climber = parent, jnp.zeros_like(parent), jnp.zeros_like(parent)
+            return jax.lax.scan(climb, climber, (1 + jnp.arange(len(states)), states))[0][0]
 
         return jax.vmap(one)(parents, obs)
+
+
+def adam(vector: Array, gradient: Array, m: Array, v: Array, rate: float, t: Array) -> tuple[Array, Array, Array]:
+    """Step t of Adam down a gradient (Kingma and Ba, 2015, algorithm 1, with its defaults)."""
+    m = 0.9 * m + 0.1 * gradient
+    v = 0.999 * v + 0.001 * gradient**2
+    m_hat, v_hat = m / (1 - 0.9**t), v / (1 - 0.999**t)
+    return vector - rate * m_hat / (jnp.sqrt(v_hat) + 1e-8), m, v

@@ -46,13 +46,9 @@ class ReplayBuffer:
         self.rows[start : start + len(kept)] = kept[:until_end]
         self.rows[: max(len(kept) - until_end, 0)] = kept[until_end:]
 
-    def sample(self, rng: np.random.Generator, *shape: int) -> np.ndarray:
-        """Rows (*shape, width), drawn uniformly with replacement."""
-        return self.rows.take(rng.integers(self.size, size=shape), axis=0)
-
-    def sample_obs(self, rng: np.random.Generator, *shape: int) -> np.ndarray:
-        """Observations (*shape, obs_dim) of transitions drawn uniformly with replacement."""
-        return self.sample(rng, *shape)[..., : self.obs_dim]  # taking from a view would copy the whole buffer first
+    def draw(self, rng: np.random.Generator, *shape: int) -> np.ndarray:
+        """Places (*shape) of transitions, uniformly with replacement."""
+        return rng.integers(self.size, size=shape)
 
     def state(self) -> dict[str, Any]:
         return {"rows": Rows(self.rows[: self.size], len(self.rows)), "next": self.next}

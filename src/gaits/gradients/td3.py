@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from gaits.checks import between, positive, whole_number
 from gaits.evaluation.results import Results, Transitions
-from gaits.gradients.devices import Device, find_device
+from gaits.gradients.devices import Device, wants_gpu
+from gaits.gradients.networks import Networks, begin
 from gaits.gradients.replay import ReplayBuffer
 from gaits.policies import MLP
 from gaits.states import generator_state, restore_generator
@@ -46,7 +47,7 @@ class TD3Settings:
     timeout_terminal: bool = True
     """Whether the step limit counts as an end beyond which there is no value, as released; TD3 itself says it does not."""
     device: Device = "auto"
-    """Where networks are trained: auto is a GPU where JAX has one."""
+    """Where networks are trained: auto is a GPU where JAX is installed and has one."""
 
     def __post_init__(self) -> None:
         positive(self, "critic_steps", "critic_batch", "critic_learning_rate", "actor_learning_rate", "buffer_size")
@@ -57,32 +58,60 @@ class TD3Settings:
         object.__setattr__(self, "critic_hidden", sizes)
 
 
+class Learner(Protocol):
+    """Trains networks on rows of a replay buffer, and climbs what was learnt."""
+
+    def train(
+        self, nets: Networks, before: int, rows: np.ndarray, which: np.ndarray, noise: np.ndarray
+    ) -> tuple[Networks, np.ndarray]:
+        """Networks after a critic step for each minibatch of rows ``which`` (steps, n), and the losses.
+
+        ``noise`` (steps, n, action_dim) is standard normal; ``before`` are the steps that these networks have behind them.
+        """
+
+    def gradient(self, solution: np.ndarray, theta: np.ndarray, rows: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """∇_φ J(φ) at a solution, J the mean of Q_θ(s, π_φ(s)) over the states of these rows."""
+
+    def vary(
+        self, parents: np.ndarray, theta: np.ndarray, rows: np.ndarray, which: np.ndarray, learning_rate: float
+    ) -> np.ndarray:
+        """PG variation: parents (n, D) climb J, a step of a fresh Adam per minibatch of rows ``which`` (n, steps, m)."""
+
+
+def make_learner(policy: MLP, critic: MLP, settings: TD3Settings) -> Learner:
+    if wants_gpu(settings.device):
+        from gaits.gradients.actor_critic import ActorCritic
+
+        return ActorCritic(policy, critic, settings)
+    from gaits.gradients.learner import CompiledLearner
+
+    return CompiledLearner(policy, critic, settings)
+
+
 class Diverged(ValueError):
     """A critic whose numbers are no longer finite."""
 
 
 class TD3:
-    """Replay buffer, twin critics, greedy actor. Drives ``ActorCritic``, which has the equations."""
+    """Replay buffer, twin critics, greedy actor. A learner, on CPU or GPU, has the equations."""
 
     def __init__(self, policy: MLP, settings: TD3Settings, seed: int) -> None:
-        import jax  # here: it takes a second, and most of gaits does without
-
-        from gaits.gradients.actor_critic import ActorCritic
-
         self.settings = settings
         self.rng = np.random.default_rng(seed)
         self.buffer = ReplayBuffer(settings.buffer_size, policy.obs_dim, policy.action_dim)
-        self.device = find_device(settings.device)
-        self.maths = ActorCritic(policy, settings)
-        critics = np.stack([init_uniform(self.maths.critic, self.rng) for _ in range(2)])
-        self.nets = jax.device_put(self.maths.init(critics, init_uniform(policy, self.rng)), self.device)
+        self.critic = MLP(policy.obs_dim + policy.action_dim, settings.critic_hidden, 1)
+        self.learner = make_learner(policy, self.critic, settings)
+        critics = np.stack([init_uniform(self.critic, self.rng) for _ in range(2)])
+        self.nets = begin(critics, init_uniform(policy, self.rng))
+        self.steps = 0
+        """Critic steps of the whole run."""
         self.loss = float("nan")
         """Mean critic loss of the last training."""
 
     @property
     def greedy(self) -> np.ndarray:
         """The greedy actor, a solution."""
-        return np.asarray(self.nets.actor)
+        return self.nets.actor
 
     def learn(self) -> None:
         """Train while episodes run, if that is the schedule and there is experience to learn from."""
@@ -100,40 +129,35 @@ class TD3:
     def train(self, steps: int) -> None:
         """Critic training steps on minibatches of the buffer."""
         n = self.settings.critic_batch
-        rows = self.buffer.sample(self.rng, steps, n)
+        which = self.buffer.draw(self.rng, steps, n)
         noise = self.rng.standard_normal((steps, n, self.buffer.action_dim), np.float32)
-        nets, losses = self.maths.train(self.nets, rows, noise)
+        nets, losses = self.learner.train(self.nets, self.steps, self.buffer.rows, which, noise)
         self.loss = float(np.mean(losses))
         if not (np.isfinite(self.loss) and np.isfinite(nets.critics).all() and np.isfinite(nets.actor).all()):
             raise Diverged(f"The critic diverged: its loss is {self.loss}.")
-        self.nets = nets
+        self.nets, self.steps = nets, self.steps + steps
 
     def gradient(self, solution: np.ndarray, states: int) -> np.ndarray:
         """∇J at a solution from so many states of the buffer; a random direction while the buffer is empty."""
         if not self.buffer.size:
             return self.rng.standard_normal(solution.size, np.float32)
-        obs = self.buffer.sample_obs(self.rng, states)
-        return np.asarray(self.maths.gradient(solution, self.nets.critics[0], obs))
+        which = self.buffer.draw(self.rng, states)
+        return self.learner.gradient(solution, self.nets.critics[0], self.buffer.rows, which)
 
     def vary(self, parents: np.ndarray, steps: int, batch: int, learning_rate: float) -> np.ndarray:
         """Policy-gradient variation of parents (n, dim): so many steps of Adam up the first critic."""
-        obs = self.buffer.sample_obs(self.rng, len(parents), steps, batch)
-        return np.asarray(self.maths.vary(parents, self.nets.critics[0], obs, learning_rate))
+        which = self.buffer.draw(self.rng, len(parents), steps, batch)
+        return self.learner.vary(parents, self.nets.critics[0], self.buffer.rows, which, learning_rate)
 
     def metrics(self) -> dict[str, float]:
         return {"critic_loss": self.loss, "transitions": self.buffer.size}
 
     def state(self) -> dict[str, Any]:
-        import jax
-
-        nets = [np.asarray(leaf) for leaf in jax.tree.leaves(self.nets)]
-        return {"nets": nets, "buffer": self.buffer.state(), "rng": generator_state(self.rng), "loss": self.loss}
+        nets, rng = self.nets._asdict(), generator_state(self.rng)
+        return {"nets": nets, "steps": self.steps, "buffer": self.buffer.state(), "rng": rng, "loss": self.loss}
 
     def restore(self, state: dict[str, Any]) -> None:
-        import jax
-
-        nets = jax.tree.unflatten(jax.tree.structure(self.nets), state["nets"])
-        self.nets = jax.device_put(nets, self.device)
+        self.nets, self.steps = Networks(**state["nets"]), state["steps"]
         self.buffer.restore(state["buffer"])
         restore_generator(self.rng, state["rng"])
         self.loss = state["loss"]

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
+from gaits.compiling import compiled, entry
 from gaits.episodes.episode import NON_FINITE, TERMINATED, TRUNCATED
-from gaits.physics.compiling import compiled, entry
 from gaits.physics.lanes import ONE, lanes
 from gaits.physics.policy import choose_action, lay_out, view_network
 from gaits.physics.walking import pairwise_sum

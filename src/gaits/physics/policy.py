@@ -15,8 +15,9 @@ from llvmlite import ir
 from numba import types
 from numba.core.typing.templates import signature
 
-from gaits.physics.compiling import compiled, entry, inline
+from gaits.compiling import compiled, entry, inline
 from gaits.physics.lanes import EIGHT, ONE, intrinsic, lanes, like, part, select, wide
+from gaits.policies import TANH_EDGE, TANH_P, TANH_Q
 
 ZERO = np.float32(0.0)
 LANES, WIDE = 8, 8  # outputs in a vector; vectors in a wide block
@@ -96,14 +97,9 @@ def lay_out(network, solution, out):
         source = biases + n_out
 
 
-# tanh(x) = x P(x²) / Q(x²) for |x| <= 8, beyond which float32 cannot tell it from ±1. A minimax fit of our own: 6e-9
-# relative, a few ulp once rounded, never beyond ±1. Only sums, products and a division, so it vectorizes and gives the
-# same bits with every maths library.
-P0, P1, P2, P3, P4 = map(
-    np.float32, (0.999999993630459, 0.13444518826086832, 0.0035716226405614047, 2.189506403526273e-05, 1.523097549824462e-08)
-)
-Q1, Q2, Q3, Q4 = map(np.float32, (0.46777846167117476, 0.026164536919594375, 0.00034113321099019594, 8.522674396874253e-07))
-EDGE = np.float32(8.0)
+P0, P1, P2, P3, P4 = map(np.float32, TANH_P)
+Q0, Q1, Q2, Q3, Q4 = map(np.float32, TANH_Q)
+EDGE = np.float32(TANH_EDGE)
 
 
 @inline
@@ -112,7 +108,7 @@ def tanh32(x):
     x = select(x > EDGE, like(x, EDGE), x)
     y = x * x
     p = (((P4 * y + P3) * y + P2) * y + P1) * y + P0
-    q = (((Q4 * y + Q3) * y + Q2) * y + Q1) * y + np.float32(1.0)
+    q = (((Q4 * y + Q3) * y + Q2) * y + Q1) * y + Q0
     return x * p / q
 
 

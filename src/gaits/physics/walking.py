@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gaits.compiling import compiled, inline
 from gaits.episodes.episode import NON_FINITE, TERMINATED, TRUNCATED
-from gaits.physics.compiling import compiled, inline
 from gaits.physics.lanes import ONE, lanes, part
 
 SECONDS_PER_STEP = 0.0165

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from gaits.physics import compiling
+from gaits import compiling
 
-PHYSICS = Path(compiling.__file__).parent
+PHYSICS = Path(compiling.__file__).parent / "physics"
 
 SCRIPT = """
-from gaits.physics.compiling import entry
+from gaits.compiling import entry
 
 @entry("a sum", 1)
 def add(a, b):
@@ -76,11 +76,13 @@ def test_a_new_file_is_noticed(copied):
 def copied(tmp_path):
     """A copy of the physics and its stamp."""
     folder = tmp_path / "physics"
+    for name in compiling.SHARED:
+        shutil.copy(PHYSICS.parent / name, tmp_path)
     shutil.copytree(PHYSICS, folder, ignore=shutil.ignore_patterns("__pycache__"))
     return folder, stamp(folder)
 
 
 def stamp(folder: Path) -> str:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiling, "__file__", str(folder / "compiling.py"))
-        return compiling.source_stamp.__wrapped__()
+        patch.setattr(compiling, "PACKAGE", folder.parent)
+        return compiling.source_stamp.__wrapped__(folder)

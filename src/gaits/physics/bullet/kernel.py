@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import carray, types
 
+from gaits.compiling import compiled, entry
 from gaits.episodes.episode import NON_FINITE, TRUNCATED
-from gaits.physics.compiling import compiled, entry
 from gaits.physics.lanes import ONE, intrinsic, lanes
 from gaits.physics.policy import choose_action, lay_out, view_network
 from gaits.physics.walking import begin, judge

@@ -6,7 +6,7 @@ search for the lowest point runs in all lanes; adding a point and forgetting one
 
 from __future__ import annotations
 
-from gaits.physics.compiling import compiled, inline
+from gaits.compiling import compiled, inline
 from gaits.physics.engine.algebra import add, cross, dot, get3, get9, mtv, mv, neg, put3, row, scale, sub, unit, vm
 from gaits.physics.engine.constants import POINTS
 from gaits.physics.engine.gjk import BALLS, CAPSULE

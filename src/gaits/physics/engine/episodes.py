@@ -13,8 +13,8 @@ import numpy as np
 from numba import types
 from numba.core.typing.templates import signature
 
+from gaits.compiling import compiled, entry, inline
 from gaits.episodes.episode import NON_FINITE, TRUNCATED
-from gaits.physics.compiling import compiled, entry, inline
 from gaits.physics.engine.model import view_memory, view_model
 from gaits.physics.engine.reading import quaternion, read
 from gaits.physics.engine.seeds import start_angles

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaits.physics.compiling import compiled
+from gaits.compiling import compiled
 from gaits.physics.engine.algebra import EPS, add, cross, dot, get3, mv, neg, put3, scale, sub, unit, vm
 from gaits.physics.lanes import sqrt
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaits.physics.compiling import inline
+from gaits.compiling import inline
 from gaits.physics.engine.constants import POINTS, TOUCHES
 from gaits.physics.engine.contact import POINT
 from gaits.physics.engine.gjk import BALL, BALLS, CAPSULE, SIMPLEX

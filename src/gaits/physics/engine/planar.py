@@ -11,7 +11,7 @@ Bullet keeps in its top left, top right and bottom left blocks.
 
 from __future__ import annotations
 
-from gaits.physics.compiling import compiled, inline, merged
+from gaits.compiling import compiled, inline, merged
 from gaits.physics.engine.algebra import EPS, get3, put3
 from gaits.physics.engine.constants import DAMPING, DT, GRAVITY
 from gaits.physics.lanes import cos, like, select, sin, sqrt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaits.physics.compiling import compiled
+from gaits.compiling import compiled
 from gaits.physics.engine import planar
 from gaits.physics.engine.algebra import get3, get9, mv
 from gaits.physics.lanes import one_lane, part, sqrt, width

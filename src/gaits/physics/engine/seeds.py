@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.core.typing.templates import signature
 
-from gaits.physics.compiling import compiled, inline
+from gaits.compiling import compiled, inline
 from gaits.physics.lanes import intrinsic
 
 A, A_TIMES = np.uint32(0x43B0D7E5), np.uint32(0x931E8875)

@@ -10,7 +10,7 @@ the same links, this array decides which goes first in the solver. So it is kept
 
 from __future__ import annotations
 
-from gaits.physics.compiling import compiled, inline
+from gaits.compiling import compiled, inline
 from gaits.physics.engine.algebra import EPS, add, dot, get3, get9, mm, mtv, mv, neg, put3, row, scale, sub, transpose
 from gaits.physics.engine.constants import POINTS
 from gaits.physics.engine.contact import SHAPE, least_useful

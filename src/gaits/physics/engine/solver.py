@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from gaits.physics.compiling import compiled, inline, merged
+from gaits.compiling import compiled, inline, merged
 from gaits.physics.engine.algebra import EPS
 from gaits.physics.engine.constants import (
     CONTACT_ERP,

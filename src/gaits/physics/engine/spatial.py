@@ -9,7 +9,7 @@ In all arrays by link, 0 is the base and 1 + i is link i.
 
 from __future__ import annotations
 
-from gaits.physics.compiling import compiled, inline, merged
+from gaits.compiling import compiled, inline, merged
 from gaits.physics.engine.algebra import (
     EPS,
     add,

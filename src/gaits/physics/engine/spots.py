@@ -6,7 +6,7 @@ without such a point the spot is absent. Manifolds of the same links are a *grou
 
 from __future__ import annotations
 
-from gaits.physics.compiling import compiled
+from gaits.compiling import compiled
 from gaits.physics.engine.algebra import get3, put3, unit
 from gaits.physics.engine.constants import POINTS, TOUCHES
 from gaits.physics.engine.contact import POINT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gaits.physics.compiling import merged
+from gaits.compiling import merged
 from gaits.physics.engine import planar, spatial
 from gaits.physics.engine.algebra import get3, scale
 from gaits.physics.engine.constants import SUBSTEPS

@@ -1,7 +1,7 @@
-"""How physics is compiled: once per machine, said when it happens, and again when any of its files changes.
+"""How physics and learning are compiled: once per machine, said when it happens, and again when any of their files changes.
 
 Only *entries*, which Python calls, are kept on disk; they hold everything that they call. Numba's cache would notice a
-change in an entry's own file alone, so here the stamp of a cached entry is that of all files around it.
+change in an entry's own file alone, so here the stamp of a cached entry is that of all files of its room.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 from gaits.console import say
+
+PACKAGE = Path(__file__).parent
+SHARED = ("compiling.py", "policies.py")
+"""Files that compiled code of every room has something from."""
 
 # Without the numpy error model every division checks for zero and raises.
 _options: Any = {"nogil": True, "error_model": "numpy"}
@@ -72,16 +76,22 @@ def keep_on_disk(dispatcher: Any) -> bool:
         cache = FunctionCache(dispatcher.py_func)
     except RuntimeError:  # no folder can be written
         return False
-    cache._cache_file = IndexDataCacheFile(cache.cache_path, cache._impl.filename_base, source_stamp())
+    cache._cache_file = IndexDataCacheFile(cache.cache_path, cache._impl.filename_base, source_stamp(room_of(dispatcher)))
     dispatcher._cache = cache
     return True
 
 
+def room_of(dispatcher: Any) -> Path:
+    """The folder, directly under the package, that a function is in."""
+    file = Path(dispatcher.py_func.__code__.co_filename)
+    return PACKAGE / file.relative_to(PACKAGE).parts[0] if file.is_relative_to(PACKAGE) else file.parent
+
+
 @functools.cache
-def source_stamp() -> str:
-    """What all files of the physics say, as a hash."""
+def source_stamp(room: Path) -> str:
+    """What all files that a room compiles say, as a hash."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
+    for path in (*sorted(room.rglob("*.py")), *(PACKAGE / name for name in SHARED)):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
