@@ -10,7 +10,7 @@ import platform
 from gaits.tasks.task import Task
 
 EPISODES = ("gaits", "numpy", "numba", "gymnasium")
-SEARCH = ("ribs", "jax", "optax", "scipy")
+SEARCH = ("ribs", "scipy")
 
 _version = functools.cache(importlib.metadata.version)
 

@@ -12,7 +12,7 @@ from typing import Literal
 from gaits.evaluation.local import available_cores
 
 Device = Literal["auto", "cpu", "gpu"]
-REMEDY = "Install JAX for your GPU (pip install 'gaits[gpu]'), or use --device auto."
+REMEDY = "Install JAX for it (pip install 'gaits[gpu]' and JAX's plugin, such as jax[cuda12]), or use --device auto."
 
 
 def wants_gpu(name: Device) -> bool:
