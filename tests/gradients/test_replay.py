@@ -62,6 +62,14 @@ def test_what_is_not_finite_never_enters(field, bad):
     assert numbers(buffer) == [0, 1, 3, 4, 5]
 
 
+def test_what_is_refused_overwrites_nothing():
+    buffer = ReplayBuffer(4, 2, 1)
+    buffer.add(numbered(0, 6))
+    before = buffer.rows.copy()
+    assert buffer.add(numbered(6, 2, reward=np.array([np.nan, np.inf]))) == 2
+    np.testing.assert_array_equal(buffer.rows, before)
+
+
 def test_samples_are_uniform_with_replacement():
     buffer = ReplayBuffer(10, 2, 1)
     buffer.add(numbered(0, 4))

@@ -6,8 +6,40 @@ from typing import Any
 
 import numpy as np
 
+from gaits.compiling import compiled, entry
 from gaits.evaluation.results import Transitions
 from gaits.states import Misfit, Rows
+
+
+@compiled
+def all_finite(values):
+    """Whether they all are, as float32."""
+    for value in values:
+        if not np.isfinite(np.float32(value)):
+            return False
+    return True
+
+
+@entry("the replay buffer", 3)
+def write(rows, place, obs, action, next_obs, reward, terminal):
+    """Write transitions whose numbers are finite as rows, from a place on and around. Returns how many, and the next place."""
+    kept = 0
+    obs_dim, action_dim = obs.shape[1], action.shape[1]
+    pair = obs_dim + action_dim
+    for i in range(len(reward)):
+        if not (
+            all_finite(obs[i]) and all_finite(action[i]) and all_finite(next_obs[i]) and np.isfinite(np.float32(reward[i]))
+        ):
+            continue
+        row = rows[place]
+        for k in range(obs_dim):
+            row[k] = obs[i, k]
+            row[pair + k] = next_obs[i, k]
+        for k in range(action_dim):
+            row[obs_dim + k] = action[i, k]
+        row[pair + obs_dim], row[pair + obs_dim + 1] = reward[i], terminal[i]
+        kept, place = kept + 1, (place + 1) % len(rows)
+    return kept, place
 
 
 class ReplayBuffer:
@@ -27,24 +59,10 @@ class ReplayBuffer:
         ``timeout_terminal``: whether the step limit ends an episode for good, with no value beyond it.
         """
         terminal = steps.terminated | steps.truncated if timeout_terminal else steps.terminated
-        columns = (steps.obs, steps.action, steps.next_obs, steps.reward[:, None], terminal[:, None])
-        with np.errstate(over="ignore"):
-            rows = np.concatenate(columns, axis=1, dtype=np.float32, casting="unsafe")
-        finite = np.isfinite(rows).all(axis=1)
-        refused = len(rows) - int(finite.sum())
-        self._append(rows[finite] if refused else rows)
-        return refused
-
-    def _append(self, rows: np.ndarray) -> None:
-        capacity = len(self.rows)
-        skipped = max(len(rows) - capacity, 0)  # those would be overwritten at once
-        start = (self.next + skipped) % capacity
-        self.next = (self.next + len(rows)) % capacity
-        self.size = min(self.size + len(rows), capacity)
-        kept = rows[skipped:]
-        until_end = capacity - start
-        self.rows[start : start + len(kept)] = kept[:until_end]
-        self.rows[: max(len(kept) - until_end, 0)] = kept[until_end:]
+        parts = steps.obs, steps.action, steps.next_obs, steps.reward, terminal
+        kept, self.next = write(self.rows, self.next, *parts)
+        self.size = min(self.size + kept, len(self.rows))
+        return len(terminal) - kept
 
     def draw(self, rng: np.random.Generator, *shape: int) -> np.ndarray:
         """Places (*shape) of transitions, uniformly with replacement."""
