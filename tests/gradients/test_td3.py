@@ -9,7 +9,7 @@ import pytest
 
 from gaits import states
 from gaits.evaluation.results import Transitions
-from gaits.gradients import TD3, Diverged, TD3Settings, devices
+from gaits.gradients import TD3, Diverged, TD3Settings, devices, hands
 from gaits.gradients.actor_critic import ActorCritic
 from gaits.gradients.devices import on_cores
 from gaits.gradients.learner import CompiledLearner
@@ -406,3 +406,43 @@ def test_it_learns_by_itself():
         td3.learn()
     assert before > 0.5
     assert distance_after(6) < 0.15
+
+
+class TestPace:
+    """Whether two hands or one: what takes less time, by a clock that says how long they take."""
+
+    @pytest.fixture
+    def run(self, monkeypatch):
+        def run(costs, parts, pace=None):
+            """The pace, and (steps, hands) of so many parts; ``costs`` are seconds per step of one and of two hands."""
+            pace, now, done = pace or hands.Pace(), [0.0], []
+            monkeypatch.setattr(hands.time, "perf_counter", lambda: now[0])
+            while len(done) < parts:
+                for part, n in pace.plan(100):
+                    now[0] += costs[n - 1] * (part.stop - part.start)
+                    done.append((part.stop - part.start, n))
+            return pace, done[:parts]
+
+        monkeypatch.setattr(hands, "cores", lambda: 2)
+        return run
+
+    def test_two_are_kept_where_they_are_faster(self, run):
+        _, done = run((3.0, 2.0), 200)
+        assert sum(n for steps, n in done if n == 1) < 20
+        assert all(steps <= hands.Pace.TRIAL for steps, n in done if n == 1)
+
+    def test_one_where_others_want_the_cores_and_two_again_later(self, run):
+        pace, done = run((3.0, 30.0), 200)
+        assert sum(steps for steps, n in done if n == 2) < 0.1 * sum(steps for steps, _ in done)
+        pace, done = run((3.0, 2.0), 60, pace)
+        assert [n for _, n in done[-20:]].count(2) >= 18
+
+    def test_every_step_is_done_once(self, run):
+        for steps in (1, 19, 20, 21, 300):
+            done = [i for part, _ in hands.Pace().plan(steps) for i in range(part.start, part.stop)]
+            assert done == list(range(steps))
+
+    def test_one_core_has_one_hand(self, run, monkeypatch):
+        monkeypatch.setattr(hands, "cores", lambda: 1)
+        _, done = run((3.0, 2.0), 50)
+        assert {n for _, n in done} == {1}

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -25,15 +26,54 @@ from gaits.gradients.devices import cores
 intrinsic: Any = _intrinsic  # which Numba types as what it decorates
 
 
-def together(work: Callable[[np.ndarray], Any], most: int) -> None:
-    """Do work(counters) with up to ``most`` threads, this one included. They count units taken, units done."""
-    hands = 1 if sys.platform == "win32" else max(min(most, cores()), 1)
+def together(work: Callable[[np.ndarray], Any], hands: int) -> None:
+    """Do work(counters) with so many threads, this one included. They count units taken and units done."""
     counters = np.zeros(2, np.int64)
     with _one_thread_each():
         others = [_threads().submit(work, counters) for _ in range(hands - 1)]
         work(counters)
         for other in others:
             other.result()
+
+
+def most(units: int) -> int:
+    """How many hands so many units are work for."""
+    return 1 if sys.platform == "win32" else max(min(units, cores()), 1)
+
+
+class Pace:
+    """One hand or two, whichever is faster now.
+
+    Two that wait for each other are slow where others want the cores: one of them is always away. So now and then a few
+    steps are done the other way, more rarely while that is no better.
+    """
+
+    STEPS, TRIAL, RAREST = 20, 4, 16
+
+    def __init__(self) -> None:
+        self.hands, self.cost = 2, {1: 0.0, 2: 0.0}  # seconds per step, at first unknown
+        self.left = self.interval = 1
+
+    def plan(self, steps: int) -> Iterator[tuple[slice, int]]:
+        """Steps in parts, with the hands for each; takes the time between them."""
+        done = 0
+        while done < steps:
+            trial = self.left == 0 and most(2) == 2
+            hands = min(3 - self.hands if trial else self.hands, most(2))
+            part = slice(done, min(done + (self.TRIAL if trial else self.STEPS), steps))
+            began = time.perf_counter()
+            yield part, hands
+            self.cost[hands] = (time.perf_counter() - began) / (part.stop - part.start)
+            self._decide(trial)
+            done = part.stop
+
+    def _decide(self, trial: bool) -> None:
+        self.left = max(self.left - 1, 0)
+        if trial:
+            better = self.cost[3 - self.hands] < self.cost[self.hands]
+            self.interval = 2 if better else min(2 * self.interval, self.RAREST)
+            self.left = self.interval
+            self.hands = 3 - self.hands if better else self.hands
 
 
 @functools.cache

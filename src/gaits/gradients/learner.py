@@ -6,12 +6,13 @@ the paper's: critics Q_θ1 and Q_θ2, the greedy actor π_φq, targets with a pr
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from gaits.compiling import compiled, entry
-from gaits.gradients.hands import await_units, draw, report, together
+from gaits.gradients.hands import Pace, await_units, draw, most, report, together
 from gaits.gradients.layers import INPUT, PARAMETERS, adam, backward, follow, forward, make_net, output, room
 from gaits.gradients.networks import Networks
 from gaits.gradients.td3 import TD3Settings
@@ -90,7 +91,7 @@ PARTS, UNITS = 5, 2
 
 
 @entry("the critics", 20)
-def train(counters, actor, critic, nets, bench, desks, rates, before, rows, which, noise, losses):
+def train(actor, critic, nets, bench, desks, rates, before, rows, which, noise, losses, counters):
     """A critic step for every minibatch ``which`` (steps, n) of the buffer's rows, after ``before`` earlier steps."""
     while True:
         unit = draw(counters)
@@ -193,7 +194,7 @@ def improve(nets, desks, rates, i, t):
 
 
 @entry("the policy gradient", 10)
-def ascend(counters, desk, actor, critic, phi, theta, rows, which, totals):
+def ascend(desk, actor, critic, phi, theta, rows, which, totals, counters):
     """Σ ∇_φ Q_θ(s, π_φ(s)) over the states ``which``, as so many sums as there are totals."""
     while True:
         group = draw(counters)
@@ -210,7 +211,7 @@ def ascend(counters, desk, actor, critic, phi, theta, rows, which, totals):
 
 
 @entry("the variation of policies", 10)
-def vary(counters, desk, actor, critic, offspring, theta, rows, which, rate):
+def vary(desk, actor, critic, offspring, theta, rows, which, rate, counters):
     """Parents climb Q_θ where they stand: a step of a fresh Adam per minibatch ``which`` (parents, steps, n)."""
     parents, steps, n = which.shape
     while True:
@@ -248,6 +249,7 @@ class CompiledLearner:
             settings.target_delay,
         )
         self.parameters = policy.solution_dim
+        self.pace = Pace()
         n, pairs = settings.critic_batch, critic.obs_dim
         self.bench = Bench(
             pair=blank(n, pairs),
@@ -268,15 +270,17 @@ class CompiledLearner:
         """Networks after a step for every minibatch ``which`` (steps, n) of rows, and the losses."""
         nets = Networks(*(np.array(one) for one in nets))
         losses = np.zeros((len(which), 2))
-        fixed = self.actor, self.critic, nets, self.bench, self.halves, self.rates, before, rows, which, noise, losses
-        together(lambda counters: train(counters, *fixed), most=UNITS)
+        fixed = self.actor, self.critic, nets, self.bench, self.halves, self.rates
+        for part, hands in self.pace.plan(len(which)):
+            batches = before + part.start, rows, which[part], noise[part], losses[part]
+            together(partial(train, *fixed, *batches), hands)
         return nets, losses.sum(axis=1)
 
     def gradient(self, solution: np.ndarray, theta: np.ndarray, rows: np.ndarray, which: np.ndarray) -> np.ndarray:
         """∇_φ J(φ) at a solution, J the mean of Q_θ(s, π_φ(s)) over the states of these rows."""
         totals = np.zeros((GROUPS, self.parameters), np.float32)
         fixed = self.actor, self.critic, solution, theta, rows, which, totals
-        together(lambda counters: ascend(counters, self._desk(min(CHUNK, len(which))), *fixed), most=GROUPS)
+        together(lambda counters: ascend(self._desk(min(CHUNK, len(which))), *fixed, counters), most(GROUPS))
         return totals.sum(axis=0) / np.float32(len(which))
 
     def vary(
@@ -285,7 +289,7 @@ class CompiledLearner:
         """PG variation: parents (n, D) climb J, a step of a fresh Adam per minibatch of rows, which is (n, steps, m)."""
         offspring = np.array(parents, np.float32)
         fixed = self.actor, self.critic, offspring, theta, rows, which, learning_rate
-        together(lambda counters: vary(counters, self._desk(which.shape[2]), *fixed), most=len(parents))
+        together(lambda counters: vary(self._desk(which.shape[2]), *fixed, counters), most(len(parents)))
         return offspring
 
     def _desk(self, n: int) -> Desk:

@@ -14,15 +14,15 @@ from gaits.states import Misfit, Rows
 @compiled
 def all_finite(values):
     """Whether they all are, as float32."""
+    finite = True
     for value in values:
-        if not np.isfinite(np.float32(value)):
-            return False
-    return True
+        finite &= np.isfinite(np.float32(value))
+    return finite
 
 
 @entry("the replay buffer", 3)
 def write(rows, place, obs, action, next_obs, reward, terminal):
-    """Write transitions whose numbers are finite as rows, from a place on and around. Returns how many, and the next place."""
+    """Write transitions that are finite as rows, from a place on and around. Returns how many, and the next place."""
     kept = 0
     obs_dim, action_dim = obs.shape[1], action.shape[1]
     pair = obs_dim + action_dim
