@@ -11,10 +11,12 @@ from helpers import random_solutions
 from physics.engine.playing import same_episode
 
 import gaits
-from gaits.episodes import NON_FINITE, Batch, make_job
+from gaits.episodes import NON_FINITE, TRUNCATED, Batch, make_job
 from gaits.physics.beyond import play_beyond
+from gaits.physics.engine.constants import TOUCHES
 from gaits.physics.engine.episodes import UNCOVERED
 from gaits.physics.engine.player import EnginePlayer
+from gaits.physics.engine.simulator import EngineSimulator
 from gaits.physics.robots import load_robot
 
 
@@ -55,29 +57,57 @@ def test_without_bullet_it_fails_with_a_reason(task, job, monkeypatch, capsys):
 
 
 @pytest.fixture
-def crossing(monkeypatch):
-    """The task of a humanoid with one thigh moved towards the other: in some starts they are in each other."""
+def bring_thighs(monkeypatch):
+    """Makes the task of a humanoid with its left thigh moved towards the right one, and both changed."""
     robot = load_robot("humanoid")
+    left, right = (robot.names.index(f"{side}_thigh") for side in ("left", "right"))
 
-    def move(collider):
-        if collider.link != robot.names.index("left_thigh"):
+    def change(collider, nearer, **changes):
+        if collider.link not in (left, right):
             return collider
         (shape,) = collider.shapes
         x, y, z = shape.position
-        return dataclasses.replace(collider, shapes=(dataclasses.replace(shape, position=(x, y - 0.15, z)),))
+        shape = dataclasses.replace(shape, position=(x, y - nearer * (collider.link == left), z), **changes)
+        return dataclasses.replace(collider, shapes=(shape,))
 
-    moved = dataclasses.replace(robot, colliders=tuple(map(move, robot.colliders)))
-    monkeypatch.setattr("gaits.physics.engine.desk.load_robot", lambda name: moved)
-    return gaits.make_task("qd_humanoid", max_steps=20, hidden=(4,))
+    def make(nearer, **changes):
+        moved = dataclasses.replace(robot, colliders=tuple(change(c, nearer, **changes) for c in robot.colliders))
+        monkeypatch.setattr("gaits.physics.engine.desk.load_robot", lambda name: moved)
+        return gaits.make_task("qd_humanoid", max_steps=20, hidden=(4,))
+
+    return make
 
 
-def test_what_goes_too_far_ends_alone_and_is_left_to_others(crossing):
-    solutions, left = random_solutions(crossing, 12), []
-    player = EnginePlayer(crossing, lambda _, job: left.append(job))
+def test_axes_that_cross(bring_thighs):
+    """Shapes whose cores are lines: their middles meet."""
+    still = np.zeros(17)
+    for nearer, end in ((0.19, UNCOVERED), (0.1, TRUNCATED)):
+        simulator = EngineSimulator(bring_thighs(nearer, margin=0.06))
+        simulator.reset(still)
+        assert simulator.step(still)[1] == end
+
+
+def test_more_touches_than_there_is_room_for(bring_thighs):
+    """Thighs touch, and four points are made up for every two shapes that are far from each other."""
+    simulator = EngineSimulator(bring_thighs(0.1))
+    memory, model = simulator.workplace.memory, simulator.workplace.model
+    still = np.zeros(17)
+    simulator.reset(still)
+    assert simulator.step(still)[1] == TRUNCATED
+    far = (memory.near.reshape(-1, 4)[:, 0] == 0) & (memory.alive.reshape(-1, 4)[:, 0] == 0)
+    assert 4 * far.sum() > TOUCHES
+    memory.points.reshape(-1, 4)[model.shapes :, 0][far] = 4
+    assert simulator.step(still)[1] == UNCOVERED
+
+
+def test_what_goes_too_far_ends_alone_and_is_left_to_others(bring_thighs):
+    """Where an episode starts decides whether thighs are in each other."""
+    task, left = bring_thighs(0.15), []
+    solutions, player = random_solutions(task, 12), EnginePlayer(task, lambda _, job: left.append(job))
 
     def play(numbers):
         left.clear()
-        job = make_job(crossing, Batch(solutions[numbers], transitions=True), numbers, trace=True)
+        job = make_job(task, Batch(solutions[numbers], transitions=True), numbers, trace=True)
         player.play(job)
         return job
 
