@@ -73,8 +73,8 @@ def test_motors_that_are_too_strong(name):
 
 
 def test_manifolds_that_come_and_go():
-    """A humanoid lies on two shapes of its torso, whose order all manifolds before them decide; and another one's feet part
-    so slowly that their points are still near when their boxes no longer overlap."""
+    """Two episodes of a few hundred in which it shows which manifolds are there first and in which order shapes are visited
+    (the first), and that a manifold takes its points along when boxes no longer overlap (the second)."""
     task = keep_on(make("qd_humanoid"))
     compare(task, again(make_episodes(task, 100, scale=2.0, noise=1.5, first=30), [83, 99]))
 
