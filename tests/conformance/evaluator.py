@@ -67,11 +67,14 @@ class EvaluatorSuite:
         np.testing.assert_array_equal(results.seed, [5, 6, 2**63 - 1])
 
     def test_several_episodes(self, task):
-        solutions = random_solutions(task, 3)
+        """Each has its own luck; observations are seen as their solution sees them."""
+        solutions, rng = random_solutions(task, 3), np.random.default_rng(0)
         seeds = np.arange(12).reshape(3, 4)
+        mean, std = rng.normal(0, 0.2, (3, task.obs_dim)), rng.uniform(0.5, 2, (3, task.obs_dim))
+        options = {"action_noise": 0.1, "obs_mean": mean, "obs_std": std}
         with self.make(task, 2) as evaluator:
-            results = evaluator.evaluate(solutions, seeds)
-            single = [evaluator.evaluate(solutions, seeds[:, e]) for e in range(4)]
+            results = evaluator.evaluate(solutions, seeds, **options)
+            single = [evaluator.evaluate(solutions, seeds[:, e], **options) for e in range(4)]
         np.testing.assert_array_equal(results.episode_objective, np.stack([r.objective for r in single], axis=1))
         np.testing.assert_allclose(results.objective, np.mean([r.objective for r in single], axis=0), rtol=1e-14)
         np.testing.assert_allclose(results.measures, np.mean([r.measures for r in single], axis=0), rtol=1e-14)

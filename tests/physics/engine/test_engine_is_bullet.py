@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from conformance.player import same_job
@@ -59,6 +61,26 @@ def test_damage_and_friction(name):
     compare(task, job)
     sound = play_in_engine(make(name), again(job))
     assert (sound.objective != job.objective).all()
+
+
+@pytest.mark.parametrize("name", [name for name in ROBOTS if name != "qd_humanoid"])  # it would go beyond the engine
+def test_motors_that_are_too_strong(name):
+    """Speeds end at 100, also those that a blow gives, and so does the impulse that keeps a joint in its range."""
+    task = make(name, 60)
+    torques = tuple(30 * torque for torque in task.robot.torques)
+    task = keep_on(dataclasses.replace(task, problem=dataclasses.replace(task.robot, torques=torques)))
+    compare(task, make_episodes(task, 4, noise=1.0, first=50))
+
+
+@pytest.mark.parametrize("number", [31, 83, 99])
+def test_manifolds_that_come_and_go(number):
+    """Episodes, of hundreds, in which it shows that a new point replaces the nearest (31), which manifolds are there first
+    and in which order shapes are visited (83), and that a manifold takes its points along when boxes no longer overlap (99).
+
+    Each in a Bullet of its own, for there it can show what was played before.
+    """
+    task = keep_on(make("qd_humanoid"))
+    compare(task, again(make_episodes(task, 100, scale=2.0, noise=1.5, first=30), [number]))
 
 
 @pytest.mark.parametrize("before", [177, 179])

@@ -99,6 +99,16 @@ class TestNumbersThatAreNotFinite:
             assert len(episode.steps.obs) == episode.length + 1
             assert np.isfinite(episode.steps.obs).all()
 
+    def test_a_step_without_an_outcome_is_not_kept(self, task, played):
+        """Sound actions, and motors that no number holds."""
+        torques = (1e308,) * task.action_dim
+        endless = dataclasses.replace(task, problem=dataclasses.replace(task.robot, torques=torques))
+        job = play_in_engine(endless, again(played))
+        assert (job.end >= NON_FINITE).all()  # a humanoid's contacts are left to Bullet
+        for i, steps in job.steps.items():
+            assert np.isfinite(steps.obs).all()
+            assert len(steps.obs) == job.length[i] + 1
+
     def test_a_robot_that_is_nowhere(self, task, played):
         """Numbers that are not finite inside the physics, not in the policy alone."""
         player = EnginePlayer(task)

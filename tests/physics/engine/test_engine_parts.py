@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 
 import gaits
-from gaits.physics.engine import algebra, contact, seeds, spots
+from gaits.physics.engine import algebra, contact, reading, seeds, spots
 from gaits.physics.lanes import (
     EIGHT,
     FOUR,
@@ -166,6 +166,18 @@ def test_quaternions():
         np.testing.assert_allclose(turn(algebra.conjugate(q)), turn(q).T, atol=1e-12)
 
 
+def test_quaternions_of_matrices():
+    """Whichever of its items is the largest."""
+    largest = set()
+    for _ in range(50):
+        q = rng.normal(size=4)
+        q /= np.linalg.norm(q)
+        found = np.array(reading.quaternion(turn(q).ravel()))
+        np.testing.assert_allclose(found * np.sign(found @ q), q, atol=1e-12)
+        largest.add(int(abs(q).argmax()))
+    assert largest == {0, 1, 2, 3}
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Contacts
 # ---------------------------------------------------------------------------------------------------------------------
@@ -217,6 +229,14 @@ def test_a_compound_forgets_points_before_it_adds_one(bare, order):
     known[0, 3] = 0.1  # the first one's spot on the floor: further away than the threshold
     assert contact.update(known.ravel(), 2, pose, (2.0, 0.0, 0.0), 0.05, bare) == 2
     assert known[:2, 0].tolist() == order
+
+
+def test_a_new_point_replaces_the_nearest():
+    pose, known = np.array([1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]), np.zeros((4, contact.POINT))
+    for count, x in enumerate((0.0, 0.08)):
+        assert contact.update(known.ravel(), count, pose, (x, 0.0, 0.0), 0.05, True) == count + 1
+    assert contact.update(known.ravel(), 2, pose, (0.035, 0.0, 0.0), 0.05, True) == 2
+    assert known[:2, 0].tolist() == [0.035, 0.08]
 
 
 def bullet_choice(points, depths, local, depth):

@@ -57,8 +57,8 @@ def _find_near(robot, work, pose):
         wanted = False
         for k in range(robot.pair_first[pair], robot.pair_first[pair + 1]):
             a, b = part(work.box, 6 * robot.meeting_a[k]), part(work.box, 6 * robot.meeting_b[k])
-            apart = (a[0] > b[3]) | (a[3] < b[0]) | (a[1] > b[4]) | (a[4] < b[1]) | (a[2] > b[5]) | (a[5] < b[2])
-            near = select(apart, like(a[0], 0.0), 1.0)
+            over = (a[0] <= b[3]) & (a[3] >= b[0]) & (a[1] <= b[4]) & (a[4] >= b[1]) & (a[2] <= b[5]) & (a[5] >= b[2])
+            near = select(over, like(a[0], 1.0), 0.0)  # 0 where a box is not a number: in lanes that nobody plays in
             work.near[k] = near
             wanted = wanted or any_lane(near + work.alive[k] > 0.0)
         if wanted:
