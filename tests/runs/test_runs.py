@@ -62,13 +62,17 @@ def test_what_is_in_the_folder(reference):
         "checkpoint",
     }
     metrics = reference.metrics
-    assert list(metrics)[:13] == [
+    assert list(metrics)[:16] == [
         *("iteration", "evaluations", "elites", "coverage", "qd_score", "objective_sum", "objective_min", "objective_max"),
-        *("objective_mean", "seconds", "seconds_evaluate", "seconds_learn", "steps"),
+        *("objective_mean", "seconds", "seconds_evaluate", "seconds_learn"),
+        *("seconds_ask", "seconds_tell", "seconds_record", "steps"),
     ]
     assert metrics["iteration"].tolist() == list(range(1, 11))
     assert metrics["evaluations"].tolist() == list(range(16, 161, 16))
     assert metrics["seconds"].is_monotonic_increasing
+    last = metrics.iloc[-1]  # asking, evaluating and telling are all that an iteration does
+    assert last["seconds"] == pytest.approx(last[["seconds_ask", "seconds_evaluate", "seconds_tell"]].sum())
+    assert metrics["seconds_record"].iloc[0] == 0 < last["seconds_record"]
     config = json.loads((reference.folder / "config.json").read_text())
     assert config["settings"] == {"batch_size": 16, "sigma": 0.02}
     assert config["task_fields"]["grid"] == [64]

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from ribs.emitters import GradientArborescenceEmitter
 
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
+from gaits.algorithms.emitters import BranchingEmitter
 from gaits.algorithms.ribs_state import archive_state, restore_archive, restore_ribs, ribs_state
 from gaits.archives import SEED, Insertions, insert, make_archive
 from gaits.checks import positive
 from gaits.evaluation.results import Results
-from gaits.gradients import TD3, CriticGradient, EvolutionStrategy, ExactGradients, GradientSource, TD3Settings
+from gaits.gradients import TD3, CriticGradient, EvolutionStrategy, ExactGradients, GradientSource, MeasureSource, TD3Settings
 from gaits.tasks.task import Task
 
 
@@ -84,13 +84,13 @@ class CmaMega:
         seeds: list[int],
         *,
         objective: GradientSource,
-        measures: GradientSource,
+        measures: MeasureSource,
         critic: TD3 | None = None,
     ) -> None:
         init, archive, emitter = seeds
         self.critic = critic
         self.archive = make_archive(task, archive, fields=SEED)
-        self.emitter = GradientArborescenceEmitter(
+        self.emitter = BranchingEmitter(
             self.archive,
             x0=task.init(np.random.default_rng(init)),
             sigma0=settings.sigma0,
@@ -105,12 +105,13 @@ class CmaMega:
             batch_size=settings.batch_size - (1 if critic is None else 2),  # λ'; φ* and the greedy actor are the rest
             seed=emitter,
         )
-        self.sources = [objective] if objective is measures else [objective, measures]
+        self.measures = measures
+        self.sources: list[GradientSource] = [measures] if objective is measures else [objective, measures]
         self.branching = False
 
     def ask(self) -> Batch:
         if self.branching:
-            branches = self.emitter.ask().astype(np.float32)  # lines 13-15: φ_i = φ* + c_i ∇
+            branches = self.emitter.ask()  # lines 13-15: φ_i = φ* + c_i ∇
             self.asked = branches if self.critic is None else np.concatenate([self.critic.greedy[None], branches])
         else:
             point = self.emitter.ask_dqd()[0].copy()
@@ -120,8 +121,10 @@ class CmaMega:
         return Batch(self.asked, transitions=self.critic is not None)
 
     def learn(self) -> None:
-        if self.critic is not None and self.branching:
-            self.critic.learn()
+        if self.branching:
+            self.measures.prepare()
+            if self.critic is not None:
+                self.critic.learn()
 
     def tell(self, results: Results) -> Iteration | None:
         self.branching = not self.branching

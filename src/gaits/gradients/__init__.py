@@ -34,4 +34,11 @@ class GradientSource(Protocol):
         """Become what ``state()`` described."""
 
 
-__all__ = ["TD3", "CriticGradient", "Diverged", "EvolutionStrategy", "ExactGradients", "GradientSource", "TD3Settings"]
+class MeasureSource(GradientSource, Protocol):
+    """A source that the measures' gradients can be taken from, not only the objective's."""
+
+    def prepare(self) -> None:
+        """Called while episodes run: do now what of the next ``samples`` does not depend on their outcome."""
+
+
+__all__ = ["TD3", "CriticGradient", "Diverged", "EvolutionStrategy", "ExactGradients", "GradientSource", "MeasureSource", "TD3Settings"]

@@ -11,6 +11,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ from gaits.runs.binding import (
 from gaits.runs.config import Config, load_config
 from gaits.runs.files import drop_parts, make_folder, open_to_change, sync, write_whole
 from gaits.runs.history import History
-from gaits.search import Search
+from gaits.search import Search, Times
 from gaits.states import Misfit, Rows
 
 MAX_CHECKPOINT_SHARE = 0.01
@@ -67,8 +68,9 @@ class RunDirectory:
         """Note an iteration: a row of metrics, its insertions, and a checkpoint when one is due. Returns the row."""
         row = search.metrics(iteration)
         self.history.add(search.counters.iteration, iteration.insertions)
-        lines = [] if self._metrics else [",".join(row)]
-        lines.append(",".join(_cell(value) for value in row.values()))
+        names = self._metrics[0].split(",") if self._metrics else list(row)  # an older run goes on with its own columns
+        lines = [] if self._metrics else [",".join(names)]
+        lines.append(",".join(_cell(row[name]) for name in names))
         self._metrics += lines
         with open_to_change(self.metrics_path) as file:
             file.write("".join(line + "\n" for line in lines))
@@ -108,6 +110,7 @@ class RunDirectory:
         search.restore(state["search"])
         self.history.restore(state["history"])
         self._metrics = _read_metrics(state["metrics"], search.counters.iteration)
+        search.times = _last_times(self._metrics)
 
     @property
     def _lines(self) -> list[bytes]:
@@ -190,6 +193,15 @@ def _read_metrics(text: np.ndarray, iterations: int) -> list[str]:
     if len(lines) != (iterations + 1 if iterations else 0):
         raise Misfit(f"its metrics have {len(lines)} lines after {iterations} iterations")
     return lines
+
+
+def _last_times(lines: list[str]) -> Times:
+    """The times in the last row; those that an older run has no column for begin at zero."""
+    last = dict(zip(lines[0].split(","), lines[-1].split(","), strict=False)) if lines else {}
+    try:
+        return Times(**{one.name: float(last[one.name]) for one in fields(Times) if one.name in last})
+    except ValueError:
+        raise Misfit("its metrics have times that are not numbers") from None
 
 
 def check_views(folder: Path, config: Config) -> None:
