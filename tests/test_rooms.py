@@ -11,7 +11,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "gaits"
 
 FLOORS = [
-    {"checks", "console", "policies", "drawing", "reading", "states", "normals"},
+    {"checks", "console", "policies", "drawing", "reading", "states", "normals", "memory"},
     {"tasks", "episodes", "versions"},
     {"physics", "evaluation", "gradients", "archives"},
     {"algorithms"},

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import extending, njit, types
 from numba.core.typing.templates import signature
-from numba.extending import intrinsic
 from numba.np.random._constants import (
     fi_double,
     fi_float,
@@ -27,6 +26,7 @@ from numba.np.random._constants import (
     ziggurat_nor_r_f,
 )
 
+from gaits import memory
 from gaits.states import generator_state, restore_generator
 
 U = np.uint64
@@ -34,6 +34,7 @@ MULTIPLIER_HIGH, MULTIPLIER_LOW = U(0x2360ED051FC65DA4), U(0x4385DF649FCCF645)
 WORD = (1 << 64) - 1
 UNIT, UNIT_F = 1.0 / (1 << 53), np.float32(1.0 / (1 << 24))
 
+intrinsic: Any = extending.intrinsic
 compiled: Any = njit(nogil=True, cache=True, error_model="numpy")
 inline: Any = njit(forceinline=True, error_model="numpy")
 
@@ -78,14 +79,14 @@ class Normals:
 
 def normal(rng: np.random.Generator, shape: tuple[int, ...], sigma: float) -> np.ndarray:
     """``rng.normal(scale=sigma, size=shape)``, drawn in double precision and kept in single."""
-    out = np.empty(shape, np.float32)
+    out = memory.empty(shape)
     _draw(_fill, rng, out, float(sigma))
     return out
 
 
 def standard_normal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     """``rng.standard_normal(shape, np.float32)``."""
-    out = np.empty(shape, np.float32)
+    out = memory.empty(shape)
     _draw(_fill_single, rng, out)
     return out
 
@@ -94,22 +95,22 @@ def _draw(fill: Any, rng: np.random.Generator, out: np.ndarray, *options: float)
     with rng.bit_generator.lock:
         state = rng.bit_generator.state
         pcg = state["state"]
-        words = [pcg["state"] >> 64, pcg["state"] & WORD, pcg["inc"] >> 64, pcg["inc"] & WORD]
-        words = np.array([*words, state["has_uint32"], state["uinteger"]], np.uint64)
+        numbers = [pcg["state"] >> 64, pcg["state"] & WORD, pcg["inc"] >> 64, pcg["inc"] & WORD]
+        words = np.array([*numbers, state["has_uint32"], state["uinteger"]], np.uint64)
         fill(words, out.reshape(-1), *options)
         high, low, _, _, has_half, half = words.tolist()
-        state |= {"state": {**pcg, "state": high << 64 | low}, "has_uint32": has_half, "uinteger": half}
-        rng.bit_generator.state = state
+        then = {"state": {**pcg, "state": high << 64 | low}, "has_uint32": has_half, "uinteger": half}
+        rng.bit_generator.state = {**state, **then}
 
 
 # --- PCG64 ----------------------------------------------------------------------------------------------------------------
 
 
 @intrinsic
-def _high_product(typingctx, a, b):  # type: ignore[no-untyped-def]
+def _high_product(typingctx, a, b):
     """The upper 64 bits of a product."""
 
-    def codegen(context, builder, sig, args):  # type: ignore[no-untyped-def]
+    def codegen(context, builder, sig, args):
         wide = ir.IntType(128)
         product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
         return builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64))
@@ -118,10 +119,10 @@ def _high_product(typingctx, a, b):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _flip(typingctx, x, negative):  # type: ignore[no-untyped-def]
+def _flip(typingctx, x, negative):
     """x with its sign turned if the other is one, not zero."""
 
-    def codegen(context, builder, sig, args):  # type: ignore[no-untyped-def]
+    def codegen(context, builder, sig, args):
         whole = ir.IntType(x.bitwidth)
         sign = args[1] if x.bitwidth == 64 else builder.trunc(args[1], whole)
         bits = builder.xor(builder.bitcast(args[0], whole), builder.shl(sign, whole(x.bitwidth - 1)))
@@ -131,7 +132,7 @@ def _flip(typingctx, x, negative):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _advance(high, low, add_high, add_low):  # type: ignore[no-untyped-def]
+def _advance(high, low, add_high, add_low):
     """The next state: state * multiplier + increment, in 128 bits."""
     product = low * MULTIPLIER_LOW
     carry = _high_product(low, MULTIPLIER_LOW) + high * MULTIPLIER_LOW + low * MULTIPLIER_HIGH
@@ -140,19 +141,19 @@ def _advance(high, low, add_high, add_low):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _output(high, low):  # type: ignore[no-untyped-def]
+def _output(high, low):
     turn, mixed = high >> U(58), high ^ low
     return (mixed >> turn) | (mixed << ((U(64) - turn) & U(63)))
 
 
 @inline
-def _unit(word):  # type: ignore[no-untyped-def]
+def _unit(word):
     """[0, 1) from 64 bits."""
     return np.float64(np.int64(word >> U(11))) * UNIT
 
 
 @inline
-def _unit_single(half):  # type: ignore[no-untyped-def]
+def _unit_single(half):
     """[0, 1) from 32 bits."""
     return np.float32(np.int64(half >> U(8))) * UNIT_F
 
@@ -161,7 +162,7 @@ def _unit_single(half):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _fill(words, out, sigma):  # type: ignore[no-untyped-def]
+def _fill(words, out, sigma):
     high, low, add_high, add_low = words[0], words[1], words[2], words[3]
     i = 0
     while i < out.size:
@@ -191,8 +192,8 @@ def _fill(words, out, sigma):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _half(high, low, add_high, add_low, kept, half):  # type: ignore[no-untyped-def]
-    """32 bits: the lower half of a new word, or the upper one that was kept of the last. Returns them after the new state."""
+def _half(high, low, add_high, add_low, kept, half):
+    """32 bits: the lower half of a new word, or the upper one, kept of the last. Returns them after the new state."""
     if kept:
         return high, low, False, half, half
     high, low = _advance(high, low, add_high, add_low)
@@ -201,7 +202,7 @@ def _half(high, low, add_high, add_low, kept, half):  # type: ignore[no-untyped-
 
 
 @compiled
-def _fill_single(words, out):  # type: ignore[no-untyped-def]
+def _fill_single(words, out):
     high, low, add_high, add_low = words[0], words[1], words[2], words[3]
     kept, half = words[4] != U(0), words[5]
     i = 0

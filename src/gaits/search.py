@@ -32,7 +32,7 @@ class Counters:
 
 @dataclass
 class Times:
-    """Where the rest of the time went, in seconds. An iteration is asking, evaluating and telling; learning is part of evaluating.
+    """Where the rest of the time went. An iteration is asking, evaluating and telling; learning is part of evaluating.
 
     Not part of a state: a run takes them from its last row of metrics, and an older run has none.
     """

@@ -12,13 +12,22 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gaits import memory
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
 from gaits.algorithms.emitters import BranchingEmitter
 from gaits.algorithms.ribs_state import archive_state, restore_archive, restore_ribs, ribs_state
 from gaits.archives import SEED, Insertions, insert, make_archive
 from gaits.checks import positive
 from gaits.evaluation.results import Results
-from gaits.gradients import TD3, CriticGradient, EvolutionStrategy, ExactGradients, GradientSource, MeasureSource, TD3Settings
+from gaits.gradients import (
+    TD3,
+    CriticGradient,
+    EvolutionStrategy,
+    ExactGradients,
+    GradientSource,
+    MeasureSource,
+    TD3Settings,
+)
 from gaits.tasks.task import Task
 
 
@@ -112,11 +121,11 @@ class CmaMega:
     def ask(self) -> Batch:
         if self.branching:
             branches = self.emitter.ask()  # lines 13-15: φ_i = φ* + c_i ∇
-            self.asked = branches if self.critic is None else np.concatenate([self.critic.greedy[None], branches])
+            self.asked = branches if self.critic is None else memory.join(self.critic.greedy[None], branches)
         else:
             point = self.emitter.ask_dqd()[0].copy()
             groups = [source.samples(point) for source in self.sources]
-            self.asked = np.concatenate([point[None], *groups])
+            self.asked = memory.join(point[None], *groups)
             self.group_sizes = [len(group) for group in groups]
         return Batch(self.asked, transitions=self.critic is not None)
 

@@ -11,7 +11,8 @@ import numpy as np
 from numba import njit
 from ribs.emitters import GradientArborescenceEmitter
 
-from gaits.archives import Archive
+from gaits import memory
+from gaits.archives import Archive, sample_solutions
 from gaits.normals import Normals
 from gaits.states import Real
 
@@ -32,7 +33,7 @@ class MutationEmitter:
 
     def _parents(self, n: int) -> np.ndarray:
         """(n, dim) random elites, the caller's to change; copies of the first solution while there are none."""
-        return np.repeat(self.x0[None], n, axis=0) if self.archive.empty else self.archive.sample_elites(n)["solution"]
+        return np.repeat(self.x0[None], n, axis=0) if self.archive.empty else sample_solutions(self.archive, n)
 
     def state(self) -> dict[str, Any]:
         return {"rng": self.noise.state(), "x0": Real(self.x0)}
@@ -74,7 +75,8 @@ class BranchingEmitter(GradientArborescenceEmitter):
 
     def ask(self) -> np.ndarray:
         """φ_i = φ* + Σ_k c_ik ∇_k, with coefficients c from CMA-ES."""
-        branches = np.empty((self.batch_size, self._grad_opt.theta.size), np.float32)
+        branches = memory.empty((self.batch_size, self._grad_opt.theta.size))
+        assert self._jacobian_batch is not None, "told the point before"
         _branch(self._grad_opt.theta, self._jacobian_batch[0], self._opt.ask(), branches)
         return branches
 
@@ -96,7 +98,7 @@ class BranchingEmitter(GradientArborescenceEmitter):
 
 
 @compiled
-def _branch(point, gradients, coefficients, out):  # type: ignore[no-untyped-def]
+def _branch(point, gradients, coefficients, out):
     """Rows point + Σ_k coefficients[i, k] gradients[k], the sum first, in the order of k."""
     for i in range(len(out)):
         for j in range(point.size):
@@ -109,7 +111,7 @@ def _branch(point, gradients, coefficients, out):  # type: ignore[no-untyped-def
 
 
 @compiled
-def _add_rows(rows, order, weights, total):  # type: ignore[no-untyped-def]
+def _add_rows(rows, order, weights, total):
     """total += Σ_i weights[i] rows[order[i]], in this order."""
     for i in range(order.size):
         for j in range(total.size):

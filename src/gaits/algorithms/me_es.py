@@ -13,6 +13,7 @@ import numpy as np
 from ribs.emitters.opt import AdamOpt
 from scipy.spatial.distance import cdist
 
+from gaits import memory
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
 from gaits.algorithms.ribs_state import archive_state, restore_archive, restore_ribs, ribs_state
 from gaits.archives import SEED, Insertions, insert, make_archive
@@ -167,7 +168,9 @@ class MeEs:
         return self._batch(samples, transitions=self.collected, action_noise=self.settings.action_noise)
 
     def _batch(self, solutions: np.ndarray, **options: Any) -> Batch:
-        return Batch(solutions.astype(np.float32), obs_mean=self.statistics.mean, obs_std=self.statistics.std, **options)
+        return Batch(
+            solutions.astype(np.float32, copy=False), obs_mean=self.statistics.mean, obs_std=self.statistics.std, **options
+        )
 
     def _begin_phase(self) -> None:
         """Choose whether to explore or exploit, an elite to start from, and forget Adam's memory."""
@@ -228,7 +231,9 @@ class MeEs:
         # A failed episode was cut short, so both its return and its measures mislead; as a sample it must rank last.
         ranks = centred_ranks(np.where(results.failed, -np.inf, score))
         # Not divided by σ: the L2 coefficient is relative to this scale.
-        self.adam.step((ranks[:half] - ranks[half:]) @ self.noise.astype(np.float64) / half)
+        noise = memory.empty(self.noise.shape, np.float64)
+        np.copyto(noise, self.noise)
+        self.adam.step((ranks[:half] - ranks[half:]) @ noise / half)
         self.best_return = float(results.objective[~results.failed].max(initial=-np.inf))
         steps = results.transitions
         self.observed = (

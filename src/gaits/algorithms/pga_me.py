@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from gaits import memory
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
 from gaits.algorithms.emitters import IsoLineEmitter
 from gaits.algorithms.ribs_state import archive_state, restore_archive
-from gaits.archives import SEED, Archive, insert, make_archive
+from gaits.archives import SEED, Archive, insert, make_archive, sample_solutions
 from gaits.checks import positive
 from gaits.evaluation.results import Results
 from gaits.gradients import TD3, TD3Settings
@@ -60,7 +61,7 @@ class PolicyGradientEmitter:
     def ask(self, n: int) -> np.ndarray:
         if self.archive.empty:
             return self.x0 + np.float32(INITIAL_SIGMA) * self.rng.standard_normal((n, self.x0.size), np.float32)
-        parents = self.archive.sample_elites(n)["solution"]
+        parents = sample_solutions(self.archive, n)
         return self.td3.vary(parents, self.settings.pg_steps, self.settings.pg_batch, self.settings.pg_learning_rate)
 
 
@@ -86,7 +87,7 @@ class PgaMe:
     def ask(self) -> Batch:
         first = self.archive.empty  # then there is no critic to speak of, and no greedy actor either
         greedy = self.td3.greedy[None][: 0 if first else 1]
-        self.solutions = np.concatenate([self.iso_line.ask(), greedy, self.pg.ask(self.half - len(greedy))])
+        self.solutions = memory.join(self.iso_line.ask(), greedy, self.pg.ask(self.half - len(greedy)))
         return Batch(self.solutions, transitions=True)
 
     def learn(self) -> None:

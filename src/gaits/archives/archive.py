@@ -11,6 +11,7 @@ from typing import IO, Any
 import numpy as np
 from ribs.archives import CVTArchive, GridArchive
 
+from gaits import memory
 from gaits.archives.centroids import unit_centroids
 from gaits.reading import Refused, Shapes, read_arrays
 from gaits.tasks.task import Task
@@ -129,11 +130,16 @@ def insert(
         cells = sorted(winner)
         rows = [winner[c] for c in cells]
         data = {"solution": solutions, "objective": objective, "measures": measures, "threshold": objective, **fields}
-        _put(archive, cells, {key: values[rows] for key, values in data.items()}, [before.get(c, 0.0) for c in cells])
+        _put(
+            archive,
+            cells,
+            {key: memory.take(values, rows) for key, values in data.items()},
+            [before.get(c, 0.0) for c in cells],
+        )
     return Insertions(objective, measures, cell, status, seed, value)
 
 
-def _put(archive: Archive, cells: list[int], data: dict[str, np.ndarray], before: list[float]) -> None:
+def _put(archive: Any, cells: list[int], data: dict[str, np.ndarray], before: list[float]) -> None:
     """What ``archive.add`` does with solutions that are known to be better than what their cells held.
 
     ``add`` would find that out once more, and copy them, and the elites that they replace, three times on the way.
@@ -141,6 +147,12 @@ def _put(archive: Archive, cells: list[int], data: dict[str, np.ndarray], before
     archive._store.add(cells, data)
     total = archive._objective_sum + np.sum(data["objective"] - before)
     archive._stats_update(total, cells[int(np.argmax(data["objective"]))])
+
+
+def sample_solutions(archive: Any, n: int) -> np.ndarray:
+    """The solutions of n random elites, those that ``archive.sample_elites`` would draw."""
+    chosen = archive._rng.choice(len(archive), size=n)
+    return memory.take(archive._store._fields["solution"], archive._store.occupied_list[chosen])
 
 
 def summary(archive: Archive, min_objective: float) -> dict[str, float]:

@@ -41,4 +41,13 @@ class MeasureSource(GradientSource, Protocol):
         """Called while episodes run: do now what of the next ``samples`` does not depend on their outcome."""
 
 
-__all__ = ["TD3", "CriticGradient", "Diverged", "EvolutionStrategy", "ExactGradients", "GradientSource", "MeasureSource", "TD3Settings"]
+__all__ = [
+    "TD3",
+    "CriticGradient",
+    "Diverged",
+    "EvolutionStrategy",
+    "ExactGradients",
+    "GradientSource",
+    "MeasureSource",
+    "TD3Settings",
+]
