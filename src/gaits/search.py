@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -55,6 +56,8 @@ class Search:
     """Cores that learning may use while episodes run; None for all. Changes the speed only."""
     counters: Counters = field(default_factory=Counters)
     times: Times = field(default_factory=Times)
+    before_tell: Callable[[], object] = field(default=lambda: None, init=False)
+    """Called before results are told, which changes what a state refers to."""
     _ended: float | None = field(default=None, init=False)
 
     def iterate(self) -> Iteration:
@@ -75,6 +78,9 @@ class Search:
             results = pending.result()
             ended = time.perf_counter()
             count.seconds_evaluate += ended - submitted
+            self.before_tell()
+            waited = time.perf_counter() - ended
+            times.seconds_record, began, ended = times.seconds_record + waited, began + waited, ended + waited
             count.episodes += len(seeds)
             count.evaluations += len(seeds) * batch.counted
             count.steps += int(results.length.sum())

@@ -75,7 +75,7 @@ class BranchingEmitter(GradientArborescenceEmitter):
 
     def ask(self) -> np.ndarray:
         """φ_i = φ* + Σ_k c_ik ∇_k, with coefficients c from CMA-ES."""
-        branches = memory.empty((self.batch_size, self._grad_opt.theta.size))
+        branches = memory.empty((int(self.batch_size), self._grad_opt.theta.size))
         assert self._jacobian_batch is not None, "told the point before"
         _branch(self._grad_opt.theta, self._jacobian_batch[0], self._opt.ask(), branches)
         return branches

@@ -93,11 +93,11 @@ def restore_ribs(thing: Any, state: dict[str, Any]) -> None:
 def archive_state(archive: Archive) -> dict[str, Any]:
     """The state of an archive: its elites in the order in which their cells were filled, which sampling goes by."""
     store = archive._store
-    cells, best = store.occupied_list, archive.best_elite
+    cells, best = store.occupied_list.copy(), archive.best_elite
     return {
         "rng": generator_state(archive._rng),
         "index": Rows(cells, int(archive.cells)),
-        "elites": {name: Rows(values[cells], int(archive.cells)) for name, values in store._fields.items()},
+        "elites": {name: Rows(values, int(archive.cells), cells) for name, values in store._fields.items()},
         "objective_sum": float(archive._objective_sum or 0.0),
         "best": 0 if best is None else int(best["index"]),
     }

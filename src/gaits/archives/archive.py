@@ -130,12 +130,8 @@ def insert(
         cells = sorted(winner)
         rows = [winner[c] for c in cells]
         data = {"solution": solutions, "objective": objective, "measures": measures, "threshold": objective, **fields}
-        _put(
-            archive,
-            cells,
-            {key: memory.take(values, rows) for key, values in data.items()},
-            [before.get(c, 0.0) for c in cells],
-        )
+        data = {key: memory.take(values, rows) for key, values in data.items()}
+        _put(archive, cells, data, [before.get(c, 0.0) for c in cells])
     return Insertions(objective, measures, cell, status, seed, value)
 
 
