@@ -74,7 +74,7 @@ def test_what_is_in_the_folder(reference):
     assert metrics["seconds"].is_monotonic_increasing
     last = metrics.iloc[-1]  # asking, evaluating and telling are all that an iteration does
     assert last["seconds"] == pytest.approx(last[["seconds_ask", "seconds_evaluate", "seconds_tell"]].sum())
-    assert metrics["seconds_record"].iloc[0] == 0 < last["seconds_record"]
+    assert 0 <= metrics["seconds_record"].iloc[0] < last["seconds_record"]
     config = json.loads((reference.folder / "config.json").read_text())
     assert config["settings"] == {"batch_size": 16, "sigma": 0.02}
     assert config["task_fields"]["grid"] == [64]
