@@ -56,7 +56,7 @@ class Search:
     """Cores that learning may use while episodes run; None for all. Changes the speed only."""
     counters: Counters = field(default_factory=Counters)
     times: Times = field(default_factory=Times)
-    before_tell: Callable[[], object] = field(default=lambda: None, init=False)
+    before_tell: Callable[[], object] | None = field(default=None, init=False)
     """Called before results are told, which changes what a state refers to."""
     _ended: float | None = field(default=None, init=False)
 
@@ -78,7 +78,8 @@ class Search:
             results = pending.result()
             ended = time.perf_counter()
             count.seconds_evaluate += ended - submitted
-            self.before_tell()
+            if self.before_tell is not None:
+                self.before_tell()
             waited = time.perf_counter() - ended
             times.seconds_record, began, ended = times.seconds_record + waited, began + waited, ended + waited
             count.episodes += len(seeds)

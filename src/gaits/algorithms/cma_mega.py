@@ -25,7 +25,6 @@ from gaits.gradients import (
     EvolutionStrategy,
     ExactGradients,
     GradientSource,
-    MeasureSource,
     TD3Settings,
 )
 from gaits.tasks.task import Task
@@ -93,7 +92,7 @@ class CmaMega:
         seeds: list[int],
         *,
         objective: GradientSource,
-        measures: MeasureSource,
+        measures: GradientSource,
         critic: TD3 | None = None,
     ) -> None:
         init, archive, emitter = seeds
@@ -114,8 +113,7 @@ class CmaMega:
             batch_size=settings.batch_size - (1 if critic is None else 2),  # λ'; φ* and the greedy actor are the rest
             seed=emitter,
         )
-        self.measures = measures
-        self.sources: list[GradientSource] = [measures] if objective is measures else [objective, measures]
+        self.sources = [objective] if objective is measures else [objective, measures]
         self.branching = False
 
     def ask(self) -> Batch:
@@ -131,7 +129,8 @@ class CmaMega:
 
     def learn(self) -> None:
         if self.branching:
-            self.measures.prepare()
+            for source in self.sources:
+                getattr(source, "prepare", lambda: None)()
             if self.critic is not None:
                 self.critic.learn()
 

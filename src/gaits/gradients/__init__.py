@@ -15,7 +15,8 @@ from gaits.gradients.td3 import TD3, CriticGradient, Diverged, TD3Settings
 class GradientSource(Protocol):
     """Estimates the gradients of the objective and of every measure at a solution.
 
-    It may need other solutions evaluated first: those of ``samples``, whose results come back to ``jacobian``.
+    It may need other solutions evaluated first: those of ``samples``, whose results come back to ``jacobian``. If it has a
+    method ``prepare``, that is called while episodes run, to do what of the next samples does not depend on their outcome.
     """
 
     def samples(self, solution: np.ndarray) -> np.ndarray:
@@ -34,13 +35,6 @@ class GradientSource(Protocol):
         """Become what ``state()`` described."""
 
 
-class MeasureSource(GradientSource, Protocol):
-    """A source that the measures' gradients can be taken from, not only the objective's."""
-
-    def prepare(self) -> None:
-        """Called while episodes run: do now what of the next ``samples`` does not depend on their outcome."""
-
-
 __all__ = [
     "TD3",
     "CriticGradient",
@@ -48,6 +42,5 @@ __all__ = [
     "EvolutionStrategy",
     "ExactGradients",
     "GradientSource",
-    "MeasureSource",
     "TD3Settings",
 ]

@@ -16,9 +16,6 @@ class ExactGradients:
     def __init__(self, function: Function) -> None:
         self.function = function
 
-    def prepare(self) -> None:
-        pass
-
     def samples(self, solution: np.ndarray) -> np.ndarray:
         return np.zeros((0, self.function.dim), np.float32)
 
