@@ -57,14 +57,15 @@ merged = njit(inline="always", error_model="numpy")
 _announcements: dict[Any, str] = {}
 
 
-def entry(what: str, seconds: int) -> Callable[[Callable[..., Any]], Any]:
+def entry(what: str = "", seconds: int = 0, **more: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function that Python calls, and keep it on disk. ``what`` takes about ``seconds`` the first time."""
 
     def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = njit(**_options)(function)
+        dispatcher = njit(**_options, **more)(function)
         kept = keep_on_disk(dispatcher)
-        when = "once per machine" if kept else "every time: no cache folder can be written, see NUMBA_CACHE_DIR"
-        _announcements[dispatcher] = f"compiling {what}, {when} (about {seconds} seconds)"
+        if what:
+            when = "once per machine" if kept else "every time: no cache folder can be written, see NUMBA_CACHE_DIR"
+            _announcements[dispatcher] = f"compiling {what}, {when} (about {seconds} seconds)"
         return dispatcher
 
     return decorate
@@ -82,7 +83,7 @@ def keep_on_disk(dispatcher: Any) -> bool:
 
 
 def room_of(dispatcher: Any) -> Path:
-    """The folder, directly under the package, that a function is in."""
+    """The folder or module, directly under the package, that a function is in."""
     file = Path(dispatcher.py_func.__code__.co_filename)
     return PACKAGE / file.relative_to(PACKAGE).parts[0] if file.is_relative_to(PACKAGE) else file.parent
 
@@ -91,7 +92,8 @@ def room_of(dispatcher: Any) -> Path:
 def source_stamp(room: Path) -> str:
     """What all files that a room compiles say, as a hash."""
     digest = hashlib.sha256()
-    for path in (*sorted(room.rglob("*.py")), *(PACKAGE / name for name in SHARED)):
+    files = sorted(room.rglob("*.py")) if room.is_dir() else [room]
+    for path in (*files, *(PACKAGE / name for name in SHARED)):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -111,13 +111,21 @@ class LiveWatcher:
             expand=True,
         )
         self.bar_id = self.bar.add_task(escape(plain(title)), total=evaluations, left="first iteration ...")
-        self.live = Live(self.bar, console=console, refresh_per_second=4)
+        self._shown: tuple[dict[str, float], float, float] | None = None
+        self.live = Live(get_renderable=self._draw, console=console, refresh_per_second=4)
         self.live.start()
 
     def update(self, row: dict[str, float], archive: Any) -> None:
         speed, steps, left = self.pace.measure(row)
         self.scores.append(row["qd_score"])
         self.bar.update(self.bar_id, completed=row["evaluations"], left=f"{duration(left)} left")
+        self._shown = row, speed, steps
+
+    def _draw(self) -> Group:
+        """Drawn when the screen is, and not with every iteration, of which there may be fifty a second."""
+        if self._shown is None:
+            return Group(self.bar)
+        row, speed, steps = self._shown
         numbers = Table.grid(padding=(0, 3))
         numbers.add_row("QD score", "coverage", "best", "mean", "evaluations", "evaluations/s", "steps/s", style="dim")
         numbers.add_row(
@@ -130,7 +138,7 @@ class LiveWatcher:
             f"{steps:,.0f}",
         )
         spark = Text(sparkline(self.scores, max(10, min(self.console.width - 20, 80))), style="green")
-        self.live.update(Group(self.bar, numbers, Text.assemble(("QD score so far  ", "dim"), spark)))
+        return Group(self.bar, numbers, Text.assemble(("QD score so far  ", "dim"), spark))
 
     def close(self) -> None:
         self.live.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -31,6 +32,19 @@ class Counters:
 
 
 @dataclass
+class Times:
+    """Where the rest of the time went. An iteration is asking, evaluating and telling; learning is part of evaluating.
+
+    Not part of a state: a run takes them from its last row of metrics, and an older run has none.
+    """
+
+    seconds_ask: float = 0.0
+    seconds_tell: float = 0.0
+    seconds_record: float = 0.0
+    """Between iterations: metrics, history, checkpoints, and whoever watches."""
+
+
+@dataclass
 class Search:
     """An algorithm, an evaluator, and the counters between them."""
 
@@ -41,36 +55,51 @@ class Search:
     learner_cores: int | None = None
     """Cores that learning may use while episodes run; None for all. Changes the speed only."""
     counters: Counters = field(default_factory=Counters)
+    times: Times = field(default_factory=Times)
+    before_tell: Callable[[], object] | None = field(default=None, init=False)
+    """Called before results are told, which changes what a state refers to."""
+    _ended: float | None = field(default=None, init=False)
 
     def iterate(self) -> Iteration:
         """One iteration, which may take several batches."""
-        count, began = self.counters, time.perf_counter()
-        done = None
+        count, times, began = self.counters, self.times, time.perf_counter()
+        times.seconds_record += 0.0 if self._ended is None else began - self._ended
+        done, told = None, began
         while done is None:
             batch = self.algorithm.ask()
             seeds = episode_seeds(self.seed_key, count.episodes, len(batch))
             submitted = time.perf_counter()
+            times.seconds_ask += submitted - told
             pending = self.evaluator.submit(batch, seeds)
             learning = time.perf_counter()
             with on_cores(self.learner_cores):
                 self.algorithm.learn()
             count.seconds_learn += time.perf_counter() - learning
             results = pending.result()
-            count.seconds_evaluate += time.perf_counter() - submitted
+            ended = time.perf_counter()
+            count.seconds_evaluate += ended - submitted
+            if self.before_tell is not None:
+                self.before_tell()
+            waited = time.perf_counter() - ended
+            times.seconds_record, began, ended = times.seconds_record + waited, began + waited, ended + waited
             count.episodes += len(seeds)
             count.evaluations += len(seeds) * batch.counted
             count.steps += int(results.length.sum())
             count.failed += int(results.failed.sum())
             done = self.algorithm.tell(results)
+            told = time.perf_counter()
+            times.seconds_tell += told - ended
         count.iteration += 1
-        count.seconds += time.perf_counter() - began
+        count.seconds += told - began
+        self._ended = told
         return done
 
     def metrics(self, iteration: Iteration) -> dict[str, float]:
         """The row of metrics.csv after this iteration."""
         count = asdict(self.counters)
         first = {name: count.pop(name) for name in ("iteration", "evaluations")}
-        times = {name: count.pop(name) for name in ("seconds", "seconds_evaluate", "seconds_learn", "steps")}
+        times = {name: count.pop(name) for name in ("seconds", "seconds_evaluate", "seconds_learn")} | asdict(self.times)
+        times["steps"] = count.pop("steps")
         numbers = summary(self.algorithm.archive, self.evaluator.task.objective_range[0])
         return {**first, **numbers, **times, **count, **iteration.metrics}
 

@@ -28,10 +28,15 @@ class Misfit(ValueError):
 
 @dataclass(frozen=True)
 class Rows:
-    """An array that has any number of rows, at most ``limit``; None where only the file's size bounds it."""
+    """An array that has any number of rows, at most ``limit``; None where only the file's size bounds it.
+
+    It may be large, so it is not copied: it is the object's own, which changes it when it is told results, and not before.
+    """
 
     array: np.ndarray
     limit: int | None = None
+    order: np.ndarray | None = None
+    """Which of its rows, in this order; None for all."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +64,21 @@ def rebuild(like: Any, leaves: dict[str, Any], name: str = "") -> Any:
     return leaves[name]
 
 
+def settled(state: Any) -> Any:
+    """The state with copies of all its arrays but Rows: the object may go on, until it is told results."""
+    if isinstance(state, dict):
+        return {key: settled(value) for key, value in state.items()}
+    if isinstance(state, list):
+        return [settled(value) for value in state]
+    if isinstance(state, Real):
+        return Real(settled(state.value))
+    return state.copy() if isinstance(state, np.ndarray) else state
+
+
 def give(leaf: Any) -> Any:
     """A leaf as a file takes it: a plain value, or an array."""
     if isinstance(leaf, Rows):
-        return leaf.array
+        return leaf.array if leaf.order is None else leaf.array[leaf.order]
     if isinstance(leaf, Real):
         leaf = leaf.value
     if isinstance(leaf, np.generic) or (isinstance(leaf, float) and not math.isfinite(leaf)):

@@ -148,12 +148,15 @@ def _run(search: Search, directory: RunDirectory, callback: Callback | None, wat
     config = directory.config
     with stop_signals() as stop:
         directory.save(search)  # so that there is a checkpoint to go back to from the start
-        while search.counters.evaluations < config.evaluations and not stop.is_set():
-            row = directory.record(search, iterate(search, directory))
-            for watcher in watchers:
-                watcher.update(row, search.algorithm.archive)
-            if callback is not None and callback(row, search.algorithm.archive):
-                break
+        try:
+            while search.counters.evaluations < config.evaluations and not stop.is_set():
+                row = directory.record(search, iterate(search, directory))
+                for watcher in watchers:
+                    watcher.update(row, search.algorithm.archive)
+                if callback is not None and callback(row, search.algorithm.archive):
+                    break
+        finally:
+            directory.wait()
         directory.save(search)
         if stop.is_set() and search.counters.evaluations < config.evaluations:
             raise Interrupted(directory.folder, config, search.counters.iteration)

@@ -222,7 +222,7 @@ def test_iterations_equal_the_transcription():
     settings = MeEsSettings(batch_size=8, phase_length=3, neighbors=3, obs_probability=0.3)
     algorithm, rng = MeEs(task, settings, np.random.SeedSequence(0)), np.random.default_rng(0)
     slow = Transcription(algorithm)
-    algorithm.rng = Drawn(algorithm.rng)
+    algorithm.rng = algorithm.normals.rng = Drawn(algorithm.rng)
     close = {"rtol": 1e-5, "atol": 1e-6}
 
     algorithm.ask()

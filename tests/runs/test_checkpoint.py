@@ -8,9 +8,9 @@ import os
 import numpy as np
 import pytest
 from conformance.algorithm import assert_same_archive, small_task
-from ribs.emitters import GaussianEmitter
 
-from gaits.algorithms.ribs_state import archive_state, restore_archive, restore_ribs, ribs_state
+from gaits.algorithms.emitters import GaussianEmitter
+from gaits.algorithms.ribs_state import archive_state, restore_archive
 from gaits.archives import insert, make_archive
 from gaits.runs import checkpoint
 from gaits.runs.checkpoint import CheckpointError
@@ -22,7 +22,7 @@ class Things:
 
     def __init__(self, filled=False, **changes):
         self.archive = make_archive(small_task(**changes), seed=3)
-        self.emitter = GaussianEmitter(self.archive, sigma=0.1, x0=np.zeros(self.archive.solution_dim), batch_size=8, seed=4)
+        self.emitter = GaussianEmitter(self.archive, 0.1, np.zeros(self.archive.solution_dim), batch_size=8, seed=4)
         self.rng, self.rows = np.random.default_rng(5), np.zeros(0, np.int8)
         if filled:
             self.rows = np.arange(7, dtype=np.int8)
@@ -31,12 +31,12 @@ class Things:
                 insert(self.archive, self.emitter.ask(), self.rng.random(8), self.rng.random((8, 1)))
 
     def state(self):
-        parts = {"archive": archive_state(self.archive), "emitter": ribs_state(self.emitter)}
+        parts = {"archive": archive_state(self.archive), "emitter": self.emitter.state()}
         return {**parts, "rng": generator_state(self.rng), "rows": [Rows(self.rows, 10), None], "n": 3, "x": float("nan")}
 
     def restore(self, state):
         restore_archive(self.archive, state["archive"])
-        restore_ribs(self.emitter, state["emitter"])
+        self.emitter.restore(state["emitter"])
         restore_generator(self.rng, state["rng"])
         self.rows = state["rows"][0]
 

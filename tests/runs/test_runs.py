@@ -19,6 +19,8 @@ from conformance.algorithm import assert_same_archive, small_task
 import gaits
 from gaits.runs import checkpoint, directory
 from gaits.runs.verify import check_run
+from gaits.search import Search
+from gaits.states import flatten
 from gaits.training import stop_signals
 
 ARGUMENTS = {"evaluations": 160, "seed": 7, "batch_size": 16}
@@ -62,13 +64,17 @@ def test_what_is_in_the_folder(reference):
         "checkpoint",
     }
     metrics = reference.metrics
-    assert list(metrics)[:13] == [
+    assert list(metrics)[:16] == [
         *("iteration", "evaluations", "elites", "coverage", "qd_score", "objective_sum", "objective_min", "objective_max"),
-        *("objective_mean", "seconds", "seconds_evaluate", "seconds_learn", "steps"),
+        *("objective_mean", "seconds", "seconds_evaluate", "seconds_learn"),
+        *("seconds_ask", "seconds_tell", "seconds_record", "steps"),
     ]
     assert metrics["iteration"].tolist() == list(range(1, 11))
     assert metrics["evaluations"].tolist() == list(range(16, 161, 16))
     assert metrics["seconds"].is_monotonic_increasing
+    last = metrics.iloc[-1]  # asking, evaluating and telling are all that an iteration does
+    assert last["seconds"] == pytest.approx(last[["seconds_ask", "seconds_evaluate", "seconds_tell"]].sum())
+    assert 0 <= metrics["seconds_record"].iloc[0] < last["seconds_record"]
     config = json.loads((reference.folder / "config.json").read_text())
     assert config["settings"] == {"batch_size": 16, "sigma": 0.02}
     assert config["task_fields"]["grid"] == [64]
@@ -464,3 +470,53 @@ def test_numpy_integers_are_whole_numbers(tmp_path):
 def test_unknown_algorithm(tmp_path):
     with pytest.raises(ValueError, match="Did you mean 'map_elites'"):
         gaits.train("qd_hopper", "mapelites", out=tmp_path / "run")
+
+
+@pytest.mark.parametrize("algorithm", ["map_elites", "cma_mega_es", "me_es"])
+def test_a_checkpoint_written_behind_the_next_episodes_is_of_its_own_iteration(tmp_path, monkeypatch, algorithm):
+    options = {"task": small_task(), "algorithm": algorithm, "seed": 2, "batch_size": 16}
+    once = gaits.train(**options, evaluations=1, out=tmp_path / "once")
+    every = once.metrics["evaluations"].iloc[0]
+    asked, save, class_ = [], checkpoint.save, type(once.config.make_algorithm())
+    ask = class_.ask
+
+    def note(self):
+        asked.append(1)
+        return ask(self)
+
+    def late(folder, state, *rest):
+        if 0 < rest[1] < 4:
+            before, deadline = len(asked), time.monotonic() + 10
+            while len(asked) == before and time.monotonic() < deadline:
+                time.sleep(0.001)
+            time.sleep(0.05)  # by now, the next results are there too
+        return save(folder, state, *rest)
+
+    monkeypatch.setattr(class_, "ask", note)
+    monkeypatch.setattr(checkpoint, "save", late)
+    monkeypatch.setattr(directory, "MAX_CHECKPOINT_SHARE", 1e9)
+    monkeypatch.setattr(checkpoint, "KEEP", 9)
+    monkeypatch.setattr(directory.RunDirectory, "finish", lambda self: None)
+    behind = gaits.train(**options, evaluations=4 * every, out=tmp_path / "behind", checkpoint_iterations=1)
+    for i in range(1, 5):
+        plain = gaits.train(**options, evaluations=i * every, out=tmp_path / f"plain{i}")
+        states = []
+        for run in (behind, plain):
+            search = Search(run.config.make_algorithm(), None, 0)
+            like = directory.RunDirectory(run.folder, run.config).state(search)
+            state = checkpoint.load(run.folder / "checkpoint" / f"{i:09d}.ckpt", run.config.id, like)
+            states.append(
+                {name: leaf for name, leaf in flatten(state).items() if "seconds" not in name and name != "metrics"}
+            )
+        for name, leaf in states[0].items():
+            np.testing.assert_array_equal(leaf, states[1][name], err_msg=name)
+
+
+def test_a_checkpoint_that_cannot_be_written_is_said(tmp_path, monkeypatch):
+    def full(folder, state, run_id, iteration, binds):
+        if iteration:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "save", full)
+    with pytest.raises(OSError, match="No space left"):
+        train(tmp_path / "run", checkpoint_iterations=1)

@@ -11,14 +11,22 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from ribs.emitters import GradientArborescenceEmitter
 
+from gaits import memory
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
+from gaits.algorithms.emitters import BranchingEmitter
 from gaits.algorithms.ribs_state import archive_state, restore_archive, restore_ribs, ribs_state
 from gaits.archives import SEED, Insertions, insert, make_archive
 from gaits.checks import positive
 from gaits.evaluation.results import Results
-from gaits.gradients import TD3, CriticGradient, EvolutionStrategy, ExactGradients, GradientSource, TD3Settings
+from gaits.gradients import (
+    TD3,
+    CriticGradient,
+    EvolutionStrategy,
+    ExactGradients,
+    GradientSource,
+    TD3Settings,
+)
 from gaits.tasks.task import Task
 
 
@@ -90,7 +98,7 @@ class CmaMega:
         init, archive, emitter = seeds
         self.critic = critic
         self.archive = make_archive(task, archive, fields=SEED)
-        self.emitter = GradientArborescenceEmitter(
+        self.emitter = BranchingEmitter(
             self.archive,
             x0=task.init(np.random.default_rng(init)),
             sigma0=settings.sigma0,
@@ -110,18 +118,21 @@ class CmaMega:
 
     def ask(self) -> Batch:
         if self.branching:
-            branches = self.emitter.ask().astype(np.float32)  # lines 13-15: φ_i = φ* + c_i ∇
-            self.asked = branches if self.critic is None else np.concatenate([self.critic.greedy[None], branches])
+            branches = self.emitter.ask()  # lines 13-15: φ_i = φ* + c_i ∇
+            self.asked = branches if self.critic is None else memory.join(self.critic.greedy[None], branches)
         else:
             point = self.emitter.ask_dqd()[0].copy()
             groups = [source.samples(point) for source in self.sources]
-            self.asked = np.concatenate([point[None], *groups])
+            self.asked = memory.join(point[None], *groups)
             self.group_sizes = [len(group) for group in groups]
         return Batch(self.asked, transitions=self.critic is not None)
 
     def learn(self) -> None:
-        if self.critic is not None and self.branching:
-            self.critic.learn()
+        if self.branching:
+            for source in self.sources:
+                getattr(source, "prepare", lambda: None)()
+            if self.critic is not None:
+                self.critic.learn()
 
     def tell(self, results: Results) -> Iteration | None:
         self.branching = not self.branching

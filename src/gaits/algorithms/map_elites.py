@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from ribs.emitters import GaussianEmitter
 
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
-from gaits.algorithms.ribs_state import archive_state, restore_archive, restore_ribs, ribs_state
+from gaits.algorithms.emitters import GaussianEmitter
+from gaits.algorithms.ribs_state import archive_state, restore_archive
 from gaits.archives import SEED, insert, make_archive
 from gaits.checks import positive
 from gaits.evaluation.results import Results
@@ -48,7 +48,7 @@ class MapElites:
         return Batch(self.solutions)
 
     def learn(self) -> None:
-        pass
+        self.emitter.prepare()
 
     def tell(self, results: Results) -> Iteration:
         return Iteration(
@@ -56,8 +56,8 @@ class MapElites:
         )
 
     def state(self) -> dict[str, Any]:
-        return {"archive": archive_state(self.archive), "emitter": ribs_state(self.emitter)}
+        return {"archive": archive_state(self.archive), "emitter": self.emitter.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         restore_archive(self.archive, state["archive"])
-        restore_ribs(self.emitter, state["emitter"])
+        self.emitter.restore(state["emitter"])

@@ -13,13 +13,15 @@ import numpy as np
 from ribs.emitters.opt import AdamOpt
 from scipy.spatial.distance import cdist
 
+from gaits import memory
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
 from gaits.algorithms.ribs_state import archive_state, restore_archive, restore_ribs, ribs_state
 from gaits.archives import SEED, Insertions, insert, make_archive
 from gaits.checks import between, positive
 from gaits.evaluation.results import Results
 from gaits.gradients.es import centred_ranks, mirrored
-from gaits.states import Misfit, Rows, generator_state, restore_generator
+from gaits.normals import Normals
+from gaits.states import Misfit, Rows
 from gaits.tasks.task import Task
 
 LAST_DISCOVERED = 5
@@ -65,10 +67,16 @@ def novelty(points: np.ndarray, seen: np.ndarray, k: int, themselves: bool = Fal
 
     With ``themselves``, a point that is among those seen is not its own neighbour: one zero distance is left out.
     """
-    squared = np.sort(cdist(points, seen, "sqeuclidean"), axis=1)
-    own = themselves and seen.size > 0
-    nearest = (row[1 : k + 1] if own and row[0] == 0 else row[:k] for row in squared)
-    return np.array([row.mean() if row.size else 0.0 for row in nearest])
+    squared = cdist(points, seen, "sqeuclidean")
+    if squared.shape[1] > k + 1:
+        squared = np.partition(squared, k, axis=1)[:, : k + 1]
+    squared.sort(axis=1)
+    nearest = _means(squared[:, :k])
+    return np.where(squared[:, 0] == 0, _means(squared[:, 1:]), nearest) if themselves and seen.size else nearest
+
+
+def _means(rows: np.ndarray) -> np.ndarray:
+    return rows.mean(axis=1) if rows.size else np.zeros(len(rows))
 
 
 def explore_probabilities(novelties: np.ndarray) -> np.ndarray:
@@ -121,6 +129,7 @@ class MeEs:
         init, archive, rng = spawn_ints(seed, 3)
         self.task, self.settings = task, settings
         self.rng = np.random.default_rng(rng)
+        self.normals = Normals(self.rng)
         shape = ((task.obs_dim,), np.float32)
         self.archive = make_archive(task, archive, fields={"obs_mean": shape, "obs_std": shape, **SEED})
         self.statistics = RunningStatistics(task.obs_dim)
@@ -151,7 +160,7 @@ class MeEs:
         if self.iteration % self.settings.phase_length == 0:
             self._begin_phase()
         half = self.settings.batch_size // 2
-        self.noise = self.rng.standard_normal((half, self.theta.size), np.float32)
+        self.noise = self.normals.take(half, self.theta.size)
         self.collected = np.zeros(2 * half, bool)
         if self.settings.obs_norm:
             self.collected[half:] = self.rng.random(half) < self.settings.obs_probability
@@ -159,18 +168,21 @@ class MeEs:
         return self._batch(samples, transitions=self.collected, action_noise=self.settings.action_noise)
 
     def _batch(self, solutions: np.ndarray, **options: Any) -> Batch:
-        return Batch(solutions.astype(np.float32), obs_mean=self.statistics.mean, obs_std=self.statistics.std, **options)
+        return Batch(
+            solutions.astype(np.float32, copy=False), obs_mean=self.statistics.mean, obs_std=self.statistics.std, **options
+        )
 
     def _begin_phase(self) -> None:
         """Choose whether to explore or exploit, an elite to start from, and forget Adam's memory."""
         if self.settings.variant == "explore_exploit":
             self.exploring = not self.exploring  # starts as exploring, so the first phase exploits
-        elites = self.archive.data()
+        elites = self.archive.data(["measures", "index"])
         row_of = {cell: row for row, cell in enumerate(elites["index"].tolist())}
         rows = [row_of[cell] for cell in self.discovered]
         row = rows[self._choose(elites["measures"][rows])]
         self.start_measures = elites["measures"][row]
-        self.adam.reset(elites["solution"][row].astype(np.float64))
+        _, parent = self.archive.retrieve_single(self.start_measures)
+        self.adam.reset(parent["solution"].astype(np.float64))
 
     def _choose(self, measures: np.ndarray) -> int:
         """Position of a parent among the discovered cells, whose elites have these measures."""
@@ -206,7 +218,9 @@ class MeEs:
         return Iteration(inserted, {"exploring": int(self.exploring)})
 
     def learn(self) -> None:
-        pass
+        # One episode leaves a core free. A phase begins with other draws, which depend on its outcome.
+        if self.stepping and (self.iteration + 1) % self.settings.phase_length:
+            self.normals.prepare()
 
     def _step(self, results: Results) -> None:
         """One step of Adam along the ES gradient of return or novelty."""
@@ -217,7 +231,9 @@ class MeEs:
         # A failed episode was cut short, so both its return and its measures mislead; as a sample it must rank last.
         ranks = centred_ranks(np.where(results.failed, -np.inf, score))
         # Not divided by σ: the L2 coefficient is relative to this scale.
-        self.adam.step((ranks[:half] - ranks[half:]) @ self.noise.astype(np.float64) / half)
+        noise = memory.empty(self.noise.shape, np.float64)
+        np.copyto(noise, self.noise)
+        self.adam.step((ranks[:half] - ranks[half:]) @ noise / half)
         self.best_return = float(results.objective[~results.failed].max(initial=-np.inf))
         steps = results.transitions
         self.observed = (
@@ -264,7 +280,7 @@ class MeEs:
         cells = int(self.archive.cells)
         return {
             "archive": archive_state(self.archive),
-            "rng": generator_state(self.rng),
+            "rng": self.normals.state(),
             "adam": ribs_state(self.adam),
             "seen": Rows(self.seen),
             "start_measures": self.start_measures,
@@ -281,7 +297,7 @@ class MeEs:
             raise Misfit("its discovered cells are not those of its elites")
         if len(state["scores"]) != len(state["discovered"]):
             raise Misfit("it has not one score for each discovered cell")
-        restore_generator(self.rng, state["rng"])
+        self.normals.restore(state["rng"])
         restore_ribs(self.adam, state["adam"])
         self.discovered = state["discovered"].tolist()
         self.scores = dict(zip(self.discovered, state["scores"].tolist(), strict=True))

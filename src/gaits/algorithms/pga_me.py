@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from ribs.emitters import IsoLineEmitter
 
+from gaits import memory
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
-from gaits.algorithms.ribs_state import archive_state, restore_archive, restore_ribs, ribs_state
-from gaits.archives import SEED, Archive, insert, make_archive
+from gaits.algorithms.emitters import IsoLineEmitter
+from gaits.algorithms.ribs_state import archive_state, restore_archive
+from gaits.archives import SEED, Archive, insert, make_archive, sample_solutions
 from gaits.checks import positive
 from gaits.evaluation.results import Results
 from gaits.gradients import TD3, TD3Settings
@@ -60,7 +61,7 @@ class PolicyGradientEmitter:
     def ask(self, n: int) -> np.ndarray:
         if self.archive.empty:
             return self.x0 + np.float32(INITIAL_SIGMA) * self.rng.standard_normal((n, self.x0.size), np.float32)
-        parents = self.archive.sample_elites(n)["solution"]
+        parents = sample_solutions(self.archive, n)
         return self.td3.vary(parents, self.settings.pg_steps, self.settings.pg_batch, self.settings.pg_learning_rate)
 
 
@@ -75,7 +76,7 @@ class PgaMe:
         self.td3 = TD3(task.policy, settings, td3)
         self.iso_line = IsoLineEmitter(
             self.archive,
-            iso_sigma=settings.iso_sigma,
+            sigma=settings.iso_sigma,
             line_sigma=settings.line_sigma,
             x0=x0,
             batch_size=self.half,
@@ -86,11 +87,11 @@ class PgaMe:
     def ask(self) -> Batch:
         first = self.archive.empty  # then there is no critic to speak of, and no greedy actor either
         greedy = self.td3.greedy[None][: 0 if first else 1]
-        crossed = self.iso_line.ask().astype(np.float32)
-        self.solutions = np.concatenate([crossed, greedy, self.pg.ask(self.half - len(greedy))])
+        self.solutions = memory.join(self.iso_line.ask(), greedy, self.pg.ask(self.half - len(greedy)))
         return Batch(self.solutions, transitions=True)
 
     def learn(self) -> None:
+        self.iso_line.prepare()
         self.td3.learn()
 
     def tell(self, results: Results) -> Iteration:
@@ -102,12 +103,12 @@ class PgaMe:
 
     def state(self) -> dict[str, Any]:
         pg = {"x0": self.pg.x0, "rng": generator_state(self.pg.rng)}
-        archive, iso_line = archive_state(self.archive), ribs_state(self.iso_line)
+        archive, iso_line = archive_state(self.archive), self.iso_line.state()
         return {"archive": archive, "iso_line": iso_line, "pg": pg, "td3": self.td3.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         restore_archive(self.archive, state["archive"])
-        restore_ribs(self.iso_line, state["iso_line"])
+        self.iso_line.restore(state["iso_line"])
         self.pg.x0 = state["pg"]["x0"]
         restore_generator(self.pg.rng, state["pg"]["rng"])
         self.td3.restore(state["td3"])

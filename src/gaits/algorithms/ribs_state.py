@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from ribs.archives import CVTArchive, GridArchive
 from ribs.archives._array_store import ArrayStore
-from ribs.emitters import GaussianEmitter, GradientArborescenceEmitter, IsoLineEmitter
 from ribs.emitters.opt import AdamOpt, CMAEvolutionStrategy, GradientAscentOpt
 from ribs.emitters.opt._cma_es import DecompMatrix
 from ribs.emitters.rankers import TwoStageImprovementRanker
 
+from gaits.algorithms.emitters import BranchingEmitter
 from gaits.archives import Archive
 from gaits.states import Misfit, Real, Rows, generator_state, restore_generator
 
@@ -35,7 +35,6 @@ _ARCHIVE_MADE = (
     *("_learning_rate", "_threshold_min", "_qd_score_offset"),
 )
 _EMITTER_MADE = ("_archive", "_solution_dim", "_lower_bounds", "_upper_bounds", "_batch_size")
-_MUTATION_MADE = (*_EMITTER_MADE, "_initial_solutions", "_noise_shape")
 
 FIELDS: dict[type, Fields] = {
     GridArchive: Fields(_ARCHIVE_KEPT, (*_ARCHIVE_MADE, "_dims", "_boundaries", "_epsilon")),
@@ -44,9 +43,7 @@ FIELDS: dict[type, Fields] = {
         (*_ARCHIVE_MADE, "_centroids", "_nearest_neighbors", "_kdtree_kwargs", "_centroid_kd_tree", "_kdtree_query_kwargs"),
     ),
     ArrayStore: Fields(("_props", "_fields"), ("_xp", "_device")),
-    GaussianEmitter: Fields(("_rng", "_x0"), (*_MUTATION_MADE, "_sigma")),
-    IsoLineEmitter: Fields(("_rng", "_x0"), (*_MUTATION_MADE, "_iso_sigma", "_line_sigma")),
-    GradientArborescenceEmitter: Fields(
+    BranchingEmitter: Fields(
         ("_x0", "_restarts", "_itrs", "_ranker", "_grad_opt", "_opt"),
         (*_EMITTER_MADE, "_epsilon", "_sigma0", "_normalize_grads", "_selection_rule", "_restart_rule", "_num_coefficients"),
         ("_jacobian_batch",),
@@ -96,11 +93,11 @@ def restore_ribs(thing: Any, state: dict[str, Any]) -> None:
 def archive_state(archive: Archive) -> dict[str, Any]:
     """The state of an archive: its elites in the order in which their cells were filled, which sampling goes by."""
     store = archive._store
-    cells, best = store.occupied_list, archive.best_elite
+    cells, best = store.occupied_list.copy(), archive.best_elite
     return {
         "rng": generator_state(archive._rng),
         "index": Rows(cells, int(archive.cells)),
-        "elites": {name: Rows(values[cells], int(archive.cells)) for name, values in store._fields.items()},
+        "elites": {name: Rows(values, int(archive.cells), cells) for name, values in store._fields.items()},
         "objective_sum": float(archive._objective_sum or 0.0),
         "best": 0 if best is None else int(best["index"]),
     }

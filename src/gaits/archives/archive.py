@@ -11,6 +11,7 @@ from typing import IO, Any
 import numpy as np
 from ribs.archives import CVTArchive, GridArchive
 
+from gaits import memory
 from gaits.archives.centroids import unit_centroids
 from gaits.reading import Refused, Shapes, read_arrays
 from gaits.tasks.task import Task
@@ -103,14 +104,16 @@ def insert(
     Seeds are kept by archives that have a field for them, which those of older runs do not.
 
     The same as a loop over ``archive.add_single``, which takes 2 ms a solution at 20,000 parameters. Only the last
-    solution accepted in each cell is handed to the archive, all in one call.
+    solution accepted in each cell is put there, all at once.
     """
     n = len(objective)
     seed = np.full(n, NO_SEED) if seed is None else seed
     if "seed" in archive.field_list:
         fields["seed"] = seed
     cell = archive.index_of(measures) if n else np.zeros(0, int)
-    elites = dict(zip(archive.data("index").tolist(), archive.data("objective").tolist(), strict=True))
+    occupied, met = archive._store.retrieve(cell, "objective")
+    elites = {c: f for c, f, there in zip(cell.tolist(), met.tolist(), occupied.tolist(), strict=True) if there}
+    before = elites.copy()
     status, value = np.zeros(n, np.int8), np.zeros(n)
     winner: dict[int, int] = {}
     for i, (c, f) in enumerate(zip(cell.tolist(), objective.tolist(), strict=True)):
@@ -124,9 +127,28 @@ def insert(
             elites[c] = f
             winner[c] = i
     if winner:
-        rows = sorted(winner.values())
-        archive.add(solutions[rows], objective[rows], measures[rows], **{key: v[rows] for key, v in fields.items()})
+        cells = sorted(winner)
+        rows = [winner[c] for c in cells]
+        data = {"solution": solutions, "objective": objective, "measures": measures, "threshold": objective, **fields}
+        data = {key: memory.take(values, rows) for key, values in data.items()}
+        _put(archive, cells, data, [before.get(c, 0.0) for c in cells])
     return Insertions(objective, measures, cell, status, seed, value)
+
+
+def _put(archive: Any, cells: list[int], data: dict[str, np.ndarray], before: list[float]) -> None:
+    """What ``archive.add`` does with solutions that are known to be better than what their cells held.
+
+    ``add`` would find that out once more, and copy them, and the elites that they replace, three times on the way.
+    """
+    archive._store.add(cells, data)
+    total = archive._objective_sum + np.sum(data["objective"] - before)
+    archive._stats_update(total, cells[int(np.argmax(data["objective"]))])
+
+
+def sample_solutions(archive: Any, n: int) -> np.ndarray:
+    """The solutions of n random elites, those that ``archive.sample_elites`` would draw."""
+    chosen = archive._rng.choice(len(archive), size=n)
+    return memory.take(archive._store._fields["solution"], archive._store.occupied_list[chosen])
 
 
 def summary(archive: Archive, min_objective: float) -> dict[str, float]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath=True)  # pixels need no last bits: a fifth faster
+from gaits.compiling import entry
+
+compiled = entry(fastmath=True)  # pixels need no last bits: a fifth faster
 
 NEAR = 0.25  # metres before the camera
 LIGHT = (-0.36, 0.72, -0.60)  # the way to the light

@@ -15,7 +15,8 @@ from gaits.gradients.td3 import TD3, CriticGradient, Diverged, TD3Settings
 class GradientSource(Protocol):
     """Estimates the gradients of the objective and of every measure at a solution.
 
-    It may need other solutions evaluated first: those of ``samples``, whose results come back to ``jacobian``.
+    It may need other solutions evaluated first: those of ``samples``, whose results come back to ``jacobian``. If it has a
+    method ``prepare``, that is called while episodes run, to do what of the next samples does not depend on their outcome.
     """
 
     def samples(self, solution: np.ndarray) -> np.ndarray:
@@ -34,4 +35,12 @@ class GradientSource(Protocol):
         """Become what ``state()`` described."""
 
 
-__all__ = ["TD3", "CriticGradient", "Diverged", "EvolutionStrategy", "ExactGradients", "GradientSource", "TD3Settings"]
+__all__ = [
+    "TD3",
+    "CriticGradient",
+    "Diverged",
+    "EvolutionStrategy",
+    "ExactGradients",
+    "GradientSource",
+    "TD3Settings",
+]

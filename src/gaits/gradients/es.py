@@ -7,8 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy.stats import rankdata
 
+from gaits import memory
 from gaits.evaluation.results import Results
-from gaits.states import generator_state, restore_generator
+from gaits.normals import Normals
 
 TieRanks = Literal["order", "average"]
 
@@ -25,8 +26,11 @@ def centred_ranks(values: np.ndarray, ties: TieRanks = "order") -> np.ndarray:
 
 def mirrored(solution: np.ndarray, noise: np.ndarray, sigma: float) -> np.ndarray:
     """Samples solution + σε for every row ε of the noise, then solution - σε, as float32."""
-    steps = np.float32(sigma) * noise
-    return np.concatenate([solution + steps, solution - steps]).astype(np.float32, copy=False)
+    samples = memory.empty((2, *noise.shape))
+    np.multiply(noise, np.float32(sigma), out=samples[1])
+    np.add(solution, samples[1], out=samples[0])
+    np.subtract(solution, samples[1], out=samples[1])
+    return samples.reshape(-1, solution.size)
 
 
 class EvolutionStrategy:
@@ -34,10 +38,13 @@ class EvolutionStrategy:
 
     def __init__(self, samples: int, sigma: float, seed: int, ties: TieRanks = "order") -> None:
         self.half, self.sigma, self.ties = samples // 2, sigma, ties
-        self.rng = np.random.default_rng(seed)
+        self.normals = Normals(np.random.default_rng(seed))
+
+    def prepare(self) -> None:
+        self.normals.prepare()
 
     def samples(self, solution: np.ndarray) -> np.ndarray:
-        self.noise = self.rng.standard_normal((self.half, solution.size), np.float32)
+        self.noise = self.normals.take(self.half, solution.size)
         return mirrored(solution, self.noise, self.sigma)
 
     def jacobian(self, solution: np.ndarray, results: Results) -> np.ndarray:
@@ -48,7 +55,7 @@ class EvolutionStrategy:
         return (weights.astype(np.float32) @ self.noise) / np.float32(self.half * self.sigma)
 
     def state(self) -> dict[str, Any]:
-        return {"rng": generator_state(self.rng)}
+        return {"rng": self.normals.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        restore_generator(self.rng, state["rng"])
+        self.normals.restore(state["rng"])

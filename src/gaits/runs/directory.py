@@ -3,14 +3,19 @@
 The newest checkpoint is the truth: it holds the search, the history and the metrics of one moment. The other files are
 views of it for people and tools; they are written after it, bound to it, and can be made again from it where they are
 missing. See ``gaits.runs.binding``.
+
+They are written while the next episodes are played, from the search's own arrays. Their results are told only then.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +23,7 @@ import numpy as np
 
 from gaits import archives
 from gaits.algorithms.base import Iteration
+from gaits.archives import Archive
 from gaits.console import command
 from gaits.reading import read_arrays, read_lines
 from gaits.runs import checkpoint
@@ -34,8 +40,8 @@ from gaits.runs.binding import (
 from gaits.runs.config import Config, load_config
 from gaits.runs.files import drop_parts, make_folder, open_to_change, sync, write_whole
 from gaits.runs.history import History
-from gaits.search import Search
-from gaits.states import Misfit, Rows
+from gaits.search import Search, Times
+from gaits.states import Misfit, Rows, settled
 
 MAX_CHECKPOINT_SHARE = 0.01
 """Checkpoints wait until they cost no more than this share of the wall time."""
@@ -48,7 +54,8 @@ class RunDirectory:
         self.folder, self.config = folder, config
         self.history = History(len(config.make_task().grid))
         self._metrics: list[str] = []
-        self.saved_iteration = -1
+        self._saved = -1
+        self._writing: Future[None] | None = None
         self._saved_at = time.monotonic()
         self._save_seconds = 0.0
 
@@ -60,6 +67,12 @@ class RunDirectory:
         return folder
 
     @property
+    def saved_iteration(self) -> int:
+        """The iteration that the newest checkpoint is of; -1 before the first."""
+        self.wait()
+        return self._saved
+
+    @property
     def metrics_path(self) -> Path:
         return self.folder / "metrics.csv"
 
@@ -67,35 +80,52 @@ class RunDirectory:
         """Note an iteration: a row of metrics, its insertions, and a checkpoint when one is due. Returns the row."""
         row = search.metrics(iteration)
         self.history.add(search.counters.iteration, iteration.insertions)
-        lines = [] if self._metrics else [",".join(row)]
-        lines.append(",".join(_cell(value) for value in row.values()))
+        names = self._metrics[0].split(",") if self._metrics else list(row)  # an older run goes on with its own columns
+        lines = [] if self._metrics else [",".join(names)]
+        lines.append(",".join(_cell(row[name]) for name in names))
         self._metrics += lines
         with open_to_change(self.metrics_path) as file:
             file.write("".join(line + "\n" for line in lines))
         if self._is_due(search.counters.iteration):
-            self.save(search)
+            self.begin_saving(search)
         return row
 
     def _is_due(self, iteration: int) -> bool:
         waited = time.monotonic() - self._saved_at
         if waited * MAX_CHECKPOINT_SHARE < self._save_seconds:
             return False
-        passed = iteration - self.saved_iteration
+        passed = iteration - self._saved
         return passed >= self.config.checkpoint_iterations or waited > 60 * self.config.checkpoint_minutes
 
     def save(self, search: Search) -> None:
         """Write a checkpoint and the views of it, unless this iteration has one already."""
-        iteration = search.counters.iteration
+        self.begin_saving(search)
+        self.wait()
+
+    def begin_saving(self, search: Search) -> None:
+        """The same, but go on meanwhile. The search waits before it is told anything that would change what is written."""
+        iteration, archive = search.counters.iteration, search.algorithm.archive
         if iteration == self.saved_iteration:
             return
-        began = time.monotonic()
         make_folder(self.checkpoints)
+        state = settled(self.state(search))
+        search.before_tell = self.wait
+        self._writing = in_background(lambda: self._write(state, archive, iteration))
+
+    def wait(self) -> None:
+        """Until what is being written is there. If it could not be written, this says why."""
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            writing.result()
+
+    def _write(self, state: dict[str, Any], archive: Archive, iteration: int) -> None:
+        began = time.monotonic()
         sync(self.metrics_path)  # what is bound must be there after a power cut
-        archive = archives.to_arrays(search.algorithm.archive)
-        binds = bind(self.config, self._lines, archive, self.history.arrays())
-        checkpoint.save(self.checkpoints, self.state(search), self.config.id, iteration, binds)
-        self._write_views(archive, binds)
-        self.saved_iteration, self._saved_at = iteration, time.monotonic()
+        arrays = archives.to_arrays(archive)
+        binds = bind(self.config, self._lines, arrays, self.history.arrays())
+        checkpoint.save(self.checkpoints, state, self.config.id, iteration, binds)
+        self._write_views(arrays, binds)
+        self._saved, self._saved_at = iteration, time.monotonic()
         self._save_seconds = self._saved_at - began
 
     def state(self, search: Search) -> dict[str, Any]:
@@ -108,6 +138,7 @@ class RunDirectory:
         search.restore(state["search"])
         self.history.restore(state["history"])
         self._metrics = _read_metrics(state["metrics"], search.counters.iteration)
+        search.times = _last_times(self._metrics)
 
     @property
     def _lines(self) -> list[bytes]:
@@ -144,7 +175,7 @@ class RunDirectory:
             except Misfit as error:
                 raise checkpoint.CheckpointError(f"{found[previous]} cannot be used: {error}.") from None
             self._check_metrics()
-            self.saved_iteration = search.counters.iteration
+            self._saved = search.counters.iteration
         archive = archives.to_arrays(search.algorithm.archive)
         binds = bind(self.config, self._lines, archive, self.history.arrays())
         write_whole(self.metrics_path, lambda file: file.write(b"".join(self._lines)))
@@ -182,6 +213,21 @@ class RunDirectory:
         return True
 
 
+def in_background(work: Callable[[], None]) -> Future[None]:
+    """Do it in a thread of its own, which the interpreter does not end before."""
+    future: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            work()
+            future.set_result(None)
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="gaits-checkpoint").start()
+    return future
+
+
 def _read_metrics(text: np.ndarray, iterations: int) -> list[str]:
     try:
         lines = text.tobytes().decode("ascii").splitlines()
@@ -190,6 +236,15 @@ def _read_metrics(text: np.ndarray, iterations: int) -> list[str]:
     if len(lines) != (iterations + 1 if iterations else 0):
         raise Misfit(f"its metrics have {len(lines)} lines after {iterations} iterations")
     return lines
+
+
+def _last_times(lines: list[str]) -> Times:
+    """The times in the last row; those that an older run has no column for begin at zero."""
+    last = dict(zip(lines[0].split(","), lines[-1].split(","), strict=False)) if lines else {}
+    try:
+        return Times(**{one.name: float(last[one.name]) for one in fields(Times) if one.name in last})
+    except ValueError:
+        raise Misfit("its metrics have times that are not numbers") from None
 
 
 def check_views(folder: Path, config: Config) -> None:

@@ -1,0 +1,116 @@
+"""ribs' emitters, number for number, where ribs' own would take longer than the episodes of the policies they propose.
+
+``prepare`` draws the noise of the next policies while those before them are played. Tests compare each with ribs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from ribs.emitters import GradientArborescenceEmitter
+
+from gaits import memory
+from gaits.archives import Archive, sample_solutions
+from gaits.compiling import entry
+from gaits.normals import Normals
+from gaits.states import Real
+
+
+class MutationEmitter:
+    """What the two below share: one first solution, and Gaussian noise on every parameter."""
+
+    def __init__(self, archive: Archive, sigma: float, x0: np.ndarray, batch_size: int, seed: int) -> None:
+        self.archive, self.x0, self.batch_size = archive, x0.astype(np.float32), batch_size
+        self.rng = np.random.default_rng(seed)
+        self.noise = Normals(self.rng, float(np.float32(sigma)))
+
+    def prepare(self) -> None:
+        """Draw the next noise now, and not when it is asked for."""
+        self.noise.prepare()
+
+    def _parents(self, n: int) -> np.ndarray:
+        """(n, dim) random elites, the caller's to change; copies of the first solution while there are none."""
+        return np.repeat(self.x0[None], n, axis=0) if self.archive.empty else sample_solutions(self.archive, n)
+
+    def state(self) -> dict[str, Any]:
+        return {"rng": self.noise.state(), "x0": Real(self.x0)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.noise.restore(state["rng"])
+        self.x0 = state["x0"]
+
+
+class GaussianEmitter(MutationEmitter):
+    """Random elites x plus noise: x + σ N(0, I)."""
+
+    def ask(self) -> np.ndarray:
+        solutions = self._parents(self.batch_size)
+        solutions += self.noise.take(*solutions.shape)
+        return solutions
+
+
+class IsoLineEmitter(MutationEmitter):
+    """Pairs of random elites x and y: x + σ N(0, I) + σ_line N(0, 1) (y - x)."""
+
+    def __init__(
+        self, archive: Archive, sigma: float, line_sigma: float, x0: np.ndarray, batch_size: int, seed: int
+    ) -> None:
+        super().__init__(archive, sigma, x0, batch_size, seed)
+        self.line_sigma = np.float32(line_sigma)
+
+    def ask(self) -> np.ndarray:
+        solutions, lines = self._parents(2 * self.batch_size).reshape(2, self.batch_size, -1)
+        lines -= solutions
+        solutions += self.noise.take(*solutions.shape)
+        lines *= self.rng.normal(scale=self.line_sigma, size=(self.batch_size, 1)).astype(np.float32)
+        solutions += lines
+        return solutions
+
+
+class BranchingEmitter(GradientArborescenceEmitter):
+    """ribs' emitter of CMA-MEGA with its default rules, and no copies of all branches on the way."""
+
+    def ask(self) -> np.ndarray:
+        """φ_i = φ* + Σ_k c_ik ∇_k, with coefficients c from CMA-ES."""
+        branches = memory.empty((int(self.batch_size), self._grad_opt.theta.size))
+        assert self._jacobian_batch is not None, "told the point before"
+        _branch(self._grad_opt.theta, self._jacobian_batch[0], self._opt.ask(), branches)
+        return branches
+
+    def tell(self, solution: np.ndarray, objective: Any, measures: Any, add_info: dict[str, np.ndarray]) -> None:  # type: ignore[override]
+        """Rank the branches, step CMA-ES and φ*, restart from an elite if none of them was new or CMA-ES is done."""
+        self._itrs += 1
+        order, values = self._ranker.rank(self, self.archive, {}, add_info)
+        n = self.batch_size // 2
+        self._opt.tell(order, values, n)
+        weights = np.log(n + 0.5) - np.log(np.arange(1, n + 1))
+        mean = np.zeros(solution.shape[1])
+        _add_rows(solution, order[:n].astype(np.int64), weights / np.sum(weights), mean)
+        self._grad_opt.step(mean - self._grad_opt.theta)
+        if self._opt.check_stop(values[order]) or not add_info["status"].any():
+            self._grad_opt.reset(self.archive.sample_elites(1)["solution"][0])
+            self._opt.reset(np.zeros(self._num_coefficients))
+            self._ranker.reset(self, self.archive)
+            self._restarts += 1
+
+
+@entry()
+def _branch(point, gradients, coefficients, out):
+    """Rows point + Σ_k coefficients[i, k] gradients[k], the sum first, in the order of k."""
+    for i in range(len(out)):
+        for j in range(point.size):
+            out[i, j] = gradients[0, j] * coefficients[i, 0]
+        for k in range(1, len(gradients)):
+            for j in range(point.size):
+                out[i, j] += gradients[k, j] * coefficients[i, k]
+        for j in range(point.size):
+            out[i, j] += point[j]
+
+
+@entry()
+def _add_rows(rows, order, weights, total):
+    """total += Σ_i weights[i] rows[order[i]], in this order."""
+    for i in range(order.size):
+        for j in range(total.size):
+            total[j] += rows[order[i], j] * weights[i]

@@ -1,0 +1,85 @@
+"""Our emitters propose what ribs' do, bit for bit, from an empty archive on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import ribs.emitters
+from ribs.archives import GridArchive
+
+from gaits.algorithms.emitters import BranchingEmitter, GaussianEmitter, IsoLineEmitter
+from gaits.states import copy
+
+DIM, BATCH = 300, 12
+
+
+def make_archive():
+    options = {"solution_dtype": np.float32, "objective_dtype": np.float64, "measures_dtype": np.float64}
+    return GridArchive(solution_dim=DIM, dims=(8, 8), ranges=[(0, 1)] * 2, seed=4, **options)
+
+
+def x0():
+    return np.random.default_rng(3).standard_normal(DIM).astype(np.float32)
+
+
+def outcomes(rng):
+    return rng.random(BATCH), rng.random((BATCH, 2))
+
+
+PAIRS = {
+    "gaussian": (
+        lambda archive: GaussianEmitter(archive, 0.02, x0(), BATCH, seed=5),
+        lambda archive: ribs.emitters.GaussianEmitter(archive, sigma=0.02, x0=x0(), batch_size=BATCH, seed=5),
+    ),
+    "iso_line": (
+        lambda archive: IsoLineEmitter(archive, 0.005, 0.05, x0(), BATCH, seed=5),
+        lambda archive: ribs.emitters.IsoLineEmitter(
+            archive, iso_sigma=0.005, line_sigma=0.05, x0=x0(), batch_size=BATCH, seed=5
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("ahead", [False, True])
+def test_mutations_equal_those_of_ribs(name, ahead):
+    ours, theirs = (make(make_archive()) for make in PAIRS[name])
+    rng = np.random.default_rng(0)
+    for _ in range(6):
+        asked = ours.ask()
+        assert asked.dtype == np.float32
+        np.testing.assert_array_equal(asked, theirs.ask())
+        objective, measures = outcomes(rng)
+        for emitter in (ours, theirs):
+            emitter.archive.add(asked, objective, measures)
+        if ahead:
+            ours.prepare()
+            other = PAIRS[name][0](ours.archive)
+            other.restore(copy(ours.state(), other.state()))
+            ours = other
+
+
+def make_branching(kind, archive):
+    return kind(archive, x0=x0(), sigma0=0.5, lr=1.0, ranker="2imp", selection_rule="mu", batch_size=BATCH, seed=6)
+
+
+def test_branches_equal_those_of_ribs():
+    kinds = (BranchingEmitter, ribs.emitters.GradientArborescenceEmitter)
+    ours, theirs = (make_branching(kind, make_archive()) for kind in kinds)
+    rng = np.random.default_rng(0)
+    for i in range(40):
+        point = ours.ask_dqd()
+        np.testing.assert_array_equal(point, theirs.ask_dqd())
+        jacobian = rng.standard_normal((1, 3, DIM)).astype(np.float32)
+        told = rng.random(1), rng.random((1, 2)), jacobian
+        for emitter in (ours, theirs):
+            emitter.tell_dqd(point, *told[:2], told[2].copy(), {"status": np.array([2]), "value": told[0]})
+        branches = ours.ask()
+        assert branches.dtype == np.float32
+        np.testing.assert_array_equal(branches, theirs.ask())
+        objective, measures = outcomes(rng)
+        for emitter in (ours, theirs):
+            info = emitter.archive.add(branches, objective - i % 3, measures)  # so that some iterations find nothing
+            emitter.tell(branches, objective, measures, info)
+        np.testing.assert_array_equal(ours.ask_dqd(), theirs.ask_dqd())
+    assert ours.restarts == theirs.restarts > 0
