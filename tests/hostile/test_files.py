@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import os
@@ -14,11 +15,15 @@ import zipfile
 
 import numpy as np
 import pytest
+from conformance.algorithm import small_task
 
 import gaits
 from gaits import archives
+from gaits.adaptation.search import find_prior
+from gaits.analysis.robustness import evaluate_run
 from gaits.cli import main
 from gaits.runs import history
+from gaits.runs.binding import seal
 from gaits.runs.evaluation import load_evaluation
 from gaits.runs.verify import check_run
 
@@ -147,7 +152,7 @@ def test_every_truncation_of_an_npz(run, name):
     load = {
         "archive.npz": gaits.load_archive,
         "history.npz": lambda folder: gaits.load_run(folder).history,
-        "evaluation.npz": load_evaluation,
+        "evaluation.npz": lambda folder: load_evaluation(gaits.load_run(folder)),
     }[name]
     content = (run / name).read_bytes()
     for length in {0, 1, 21, 22, 100, len(content) // 2, len(content) - 22, len(content) - 1}:
@@ -324,3 +329,57 @@ def test_prune(run, capsys):
 
 def test_a_finished_run_keeps_one_checkpoint(run):
     assert [path.stem for path in (run / "checkpoint").iterdir()] == ["000000003"]
+
+
+def test_an_evaluation_that_was_changed_or_is_of_another_run(run, tmp_path, sound, capsys):
+    other = gaits.train(small_task(), "map_elites", out=tmp_path / "other", evaluations=48, batch_size=16, workers=1, seed=2)
+    evaluate_run(other, 2, 1, workers=1)
+
+    def noticed(reason):
+        assert any(reason in line for line in check_run(run).wrong), check_run(run).wrong
+        with pytest.raises(ValueError, match=reason):
+            load_evaluation(gaits.load_run(run))
+        assert main(["compare", str(run), "--out", str(tmp_path / "out")]) == 0
+        assert reason in capsys.readouterr().err
+        for name in ("evaluation.npz", "evaluation.json"):
+            shutil.copy(sound / name, run / name)
+
+    shutil.copy(other.folder / "evaluation.npz", run)
+    noticed("its numbers are not those written then")
+    shutil.copy(other.folder / "evaluation.npz", run)
+    shutil.copy(other.folder / "evaluation.json", run)
+    noticed("it is of another run")
+    np.savez(run / "evaluation.npz", **{**(good := arrays_of(run / "evaluation.npz")), "recorded": good["recorded"] + 1e-9})
+    noticed("its numbers are not those written then")
+    said = json.loads((run / "evaluation.json").read_text())
+    (run / "evaluation.json").write_text(json.dumps({**said, "mean_elite_robustness": 1.0}))
+    noticed("its numbers are not those written then")
+    (run / "evaluation.json").write_text(json.dumps({**said, "bound": None}))
+    noticed("does not say which run it is of")
+    (run / "evaluation.json").unlink()
+    noticed("there is no evaluation.json")
+    evaluate_run(gaits.load_run(run), 2, 1, workers=1)
+    assert check_run(run).wrong == []
+
+
+def test_an_evaluation_of_cells_that_the_archive_has_not(run):
+    """Bound as it should be, by who made the run."""
+    found, sound_run = load_evaluation(gaits.load_run(run)), gaits.load_run(run)
+    dataclasses.replace(found, cell=found.cell[::-1].copy() + 10**6).save(sound_run)
+    with pytest.raises(ValueError, match="its cells are not those"):
+        load_evaluation(sound_run)
+    few = {name: value[1:] for name, value in vars(found).items() if isinstance(value, np.ndarray)}
+    dataclasses.replace(found, **few).save(sound_run)
+    with pytest.raises(ValueError, match="is not of its archive"):
+        find_prior(sound_run, sound_run.archive)
+
+
+def test_an_adaptation_that_was_changed(run):
+    path = run / "adapt" / "adapt.json"
+    path.parent.mkdir()
+    path.write_text(seal({"prior": 1.5}, gaits.load_run(run).config.id))
+    assert check_run(run).wrong == []
+    path.write_text(path.read_text().replace("1.5", "1.6"))
+    assert "its numbers are not those written then" in str(check_run(run))
+    path.write_text(seal({"prior": 1.5}, "another"))
+    assert "it is of another run" in str(check_run(run))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -183,3 +184,13 @@ def test_links_to_runs_in_a_folder_are_left_out(run, tmp_path, capsys):
     assert [path.name for path in gaits.runs.find_runs([study])] == ["own"]
     assert "it is a link" in capsys.readouterr().err
     assert gaits.runs.find_runs([study / "stolen"]) == [study / "stolen"]  # a link that is named is meant
+
+
+def test_no_checkpoint_elsewhere_is_read_or_pruned(run, tmp_path, capsys):
+    shutil.move(run / "checkpoint", tmp_path / "elsewhere")
+    (run / "checkpoint").symlink_to(tmp_path / "elsewhere")
+    for command in (["prune"], ["check"], ["resume"], ["compare", "--out", str(tmp_path / "out")]):
+        with contextlib.suppress(SystemExit):
+            assert main([command[0], str(run), *command[1:]]) == 2
+        assert "checkpoint is a link" in "".join(capsys.readouterr())
+    assert len(list((tmp_path / "elsewhere").iterdir())) == 1

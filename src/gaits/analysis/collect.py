@@ -280,7 +280,7 @@ def _robustness(run: Run, table: pd.DataFrame, offset: float, notes: list[str]) 
     names = ("robustness", "robustness_normalized", "corrected_qd_score", "corrected_coverage", "corrected_best", "episodes")
     nothing = dict.fromkeys(names, np.nan)
     try:
-        evaluation = load_evaluation(run.folder)
+        evaluation = load_evaluation(run)
     except ValueError as error:
         notes.append(f"{error} Until then its robustness is left out.")
         return nothing

@@ -182,7 +182,7 @@ class Record:
     def _robustness(self, cell: np.ndarray, objective: np.ndarray) -> list[float | None] | None:
         """Per elite, where it was played again since it took its cell."""
         try:
-            found = load_evaluation(self.run.folder)
+            found = load_evaluation(self.run)
             if found is None:
                 return None
             pairs = zip(found.cell.tolist(), found.recorded.tolist(), strict=True)

@@ -65,7 +65,9 @@ def save(folder: Path, state: dict[str, Any], run_id: str, iteration: int, binds
 
 
 def available(folder: Path) -> list[Path]:
-    """Checkpoints in a folder, newest first."""
+    """Checkpoints in a folder, newest first. A link could lead to those of any run, to be read or pruned, and is refused."""
+    if folder.is_symlink():
+        raise CheckpointError(f"{folder} is a link, and links are not followed. Put the folder itself there.")
     return sorted(folder.glob("[0-9]*.ckpt"), reverse=True)
 
 
