@@ -230,7 +230,8 @@ def _check_cells(cells: np.ndarray, data: dict[str, np.ndarray]) -> None:
         raise ValueError("it does not say what its cells are")
     if len(data["index"]) > total:
         raise ValueError("elites are not in their cells")
-    if total > MAX_CELLS or total * data["solution"].shape[1] > MAX_NUMBERS:
+    widths = [math.prod(values.shape[1:]) for name, values in data.items() if name == "solution" or name not in PLAIN_FIELDS]
+    if total > MAX_CELLS or total * sum(widths) > MAX_NUMBERS:
         raise ValueError(f"it says it has {total:,} cells, more than can be right")
 
 
