@@ -28,6 +28,11 @@ def _spell(letter: str) -> str:
     return letter.encode("unicode_escape").decode()
 
 
+def shorten(text: str, most: int = 1000) -> str:
+    """A text that may quote what a stranger wrote, cut where it goes on for too long."""
+    return text if len(text) <= most else f"{text[:most]} ..."
+
+
 def tell(message: object = "", stream: TextIO | None = None, end: str = "\n") -> None:
     """Print something for a person to read, on stdout unless told otherwise."""
     print(plain(message), file=stream, end=end, flush=True)

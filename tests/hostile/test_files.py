@@ -133,6 +133,30 @@ def test_more_cells_than_can_be_right(run):
             archives.load(run / "x.npz")
 
 
+def test_fields_that_would_fill_the_memory(run):
+    good = arrays_of(run / "archive.npz")
+    wide = np.zeros((len(good["index"]), 1_000_000), np.int8)
+    cells = {**good, "dims": np.full(good["dims"].size, 100_000 if good["dims"].size == 1 else 300, np.int32)}
+    np.savez(run / "x.npz", **cells, **{f"wide{i}": wide for i in range(20)})
+    with pytest.raises(ValueError, match="more than can be right"):
+        archives.load(run / "x.npz")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"grid": (10**12,)},
+        {"hidden": (10**6, 10**6)},
+        {"hidden": (4,) * 1000},
+        {"objective_range": (-1e308, 1e308)},
+        {"objective_range": (0, 10**400)},
+    ],
+)
+def test_sizes_in_a_configuration(fields):
+    with pytest.raises(ValueError, match=r"at most|two finite numbers"):
+        gaits.make_task("qd_hopper", **fields)
+
+
 def test_forms_that_do_not_fit_each_other(run):
     good = arrays_of(run / "archive.npz")
     for name in good:
@@ -229,6 +253,44 @@ def test_tables_without_end(run, capsys):
     for command in (["resume", str(run)], ["compare", str(run)]):
         assert main(command) == 2
         assert "a line of 200,000 bytes" in capsys.readouterr().err
+
+
+STUDY = {"version": 1, "name": "mine", "evaluations": 16, "seeds": [1], "tasks": ["lp_sphere"], "algorithms": ["map_elites"]}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"name": "../up"},
+        {"name": "/etc"},
+        {"name": ".."},
+        {"name": "a\\b"},
+        {"seeds": list(range(5000))},
+        {"seeds": [-1]},
+        {"seeds": [float("nan")]},
+        {"evaluations": 1e999},
+        {"tasks": ["os:system"]},
+        {"task": {"lp_sphere": {"grid": [10**12, 10**12]}}},
+        {"variant": [{"name": "x" * 100_000, "algorithm": "map_elites"}]},
+        {"settings": {"map_elites": {"sigma": "x" * 9_000}}},
+    ],
+)
+def test_a_study_from_a_stranger(fields, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.json").write_text(json.dumps({**STUDY, **fields}))
+    assert main(["study", "study.json"]) == 2
+    assert len(capsys.readouterr().err) < 2_000
+    assert [path.name for path in tmp_path.iterdir()] == ["study.json"]
+
+
+@pytest.mark.parametrize("fields", [{"seeds": 5}, {"seeds": [{}]}, {"tasks": [{}]}, {"variant": [5]}, {"algorithms": 3}])
+def test_a_study_in_the_folder_of_a_strangers(fields, tmp_path, capsys):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "study.json").write_text(json.dumps({**STUDY, **fields}))
+    (tmp_path / "mine.json").write_text(json.dumps(STUDY))
+    assert main(["study", str(tmp_path / "mine.json"), "--out", str(folder), "--workers", "1"]) in (0, 2)
+    assert "Traceback" not in capsys.readouterr().err
 
 
 # --- what belongs together --------------------------------------------------------------------------------------------

@@ -136,10 +136,11 @@ def test_commands_write_nothing_outside(name, path, run, victim, capsys):
         shutil.rmtree(place)
     place.unlink(missing_ok=True)
     place.symlink_to(target)
-    before = state(victim)
+    before, touched = state(victim), victim.stat().st_mtime_ns
     code = main([word.replace("RUN", str(run)) for word in COMMANDS[name]])
     assert code in (0, 2)
     assert state(victim) == before
+    assert victim.stat().st_mtime_ns == touched  # not for a moment
     told = capsys.readouterr().err
     assert "Traceback" not in told
     if code == 0:

@@ -13,7 +13,7 @@ from ribs.archives import CVTArchive, GridArchive
 
 from gaits.archives.centroids import unit_centroids
 from gaits.reading import Refused, Shapes, read_arrays
-from gaits.tasks.task import Task
+from gaits.tasks.task import MAX_CELLS, Task
 
 Archive = GridArchive | CVTArchive
 
@@ -21,8 +21,8 @@ NOT_ADDED, IMPROVED, NEW = 0, 1, 2
 NO_SEED = -1
 SEED = {"seed": ((), np.int64)}
 """Field of an archive whose elites can be played again: the seed of the episode that each got its place by."""
-MAX_CELLS, MAX_NUMBERS = 10_000_000, 1 << 34
-"""Cells of an archive, and numbers in the solutions of a full one, beyond which a file is not believed."""
+MAX_NUMBERS = 1 << 34
+"""Numbers in the fields of a full archive, beyond which a file is not believed."""
 REFUSED = -1e100
 """Value of a failed evaluation: ranks last, and its square is still finite."""
 

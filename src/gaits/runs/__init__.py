@@ -164,11 +164,15 @@ def find_runs(folders: Iterable[str | Path]) -> list[Path]:
 
 def _inside(folder: Path, name: str) -> list[Path]:
     """Folders in a folder that have such a file. A stranger's links could lead to any run of yours, so they are left out."""
-    found = sorted(path.parent for path in folder.glob(f"*/{name}"))
-    for path in found:
+    found = []
+    for path in sorted(path.parent for path in folder.glob(f"*/{name}")):
         if path.is_symlink():
             say(f"left out {path}: it is a link. To have it, name it.")
-    return [path for path in found if not path.is_symlink()]
+        elif not path.name.isprintable():
+            say(f"left out {folder / ascii(path.name)}: it has control characters in its name. Rename it.")
+        else:
+            found.append(path)
+    return found
 
 
 def load_archive(path: str | Path) -> Archive:

@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+import re
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,6 +27,7 @@ VERSION = 3
 LAST_UNSAFE = "0.1"
 """The last gaits that reads checkpoints of versions 1 and 2, which could run code."""
 KEEP = 2
+NAME = re.compile(r"[0-9]{9,12}\.ckpt", re.ASCII)
 HEADER_BYTES = 1 << 20
 
 
@@ -68,7 +70,7 @@ def available(folder: Path) -> list[Path]:
     """Checkpoints in a folder, newest first. A link could lead to those of any run, to be read or pruned, and is refused."""
     if folder.is_symlink():
         raise CheckpointError(f"{folder} is a link, and links are not followed. Put the folder itself there.")
-    return sorted(folder.glob("[0-9]*.ckpt"), reverse=True)
+    return sorted((path for path in folder.glob("*.ckpt") if NAME.fullmatch(path.name)), reverse=True)
 
 
 def load(path: Path, run_id: str, like: dict[str, Any]) -> dict[str, Any]:
