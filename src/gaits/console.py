@@ -28,9 +28,10 @@ def _spell(letter: str) -> str:
     return letter.encode("unicode_escape").decode()
 
 
-def shorten(text: str, most: int = 1000) -> str:
-    """A text that may quote what a stranger wrote, cut where it goes on for too long."""
-    return text if len(text) <= most else f"{text[:most]} ..."
+def brief(text: object, most: int = 1000) -> str:
+    """What may quote a stranger's file, as part of a message: on one line, so that none looks like ours, and not long."""
+    line = plain(str(text)[: most + 1]).replace("\n", "\\n")
+    return line if len(line) <= most else f"{line[:most]} ..."
 
 
 def tell(message: object = "", stream: TextIO | None = None, end: str = "\n") -> None:

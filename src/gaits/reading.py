@@ -24,6 +24,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from gaits.console import brief
+
 JSON_BYTES, JSON_DEPTH, JSON_TEXT = 1_000_000, 16, 10_000
 TABLE_BYTES, LINE_BYTES, TABLE_LINES = 1 << 30, 20_000, 20_000_000
 MEMBERS = 64
@@ -46,6 +48,7 @@ class Refused(ValueError):
 
 
 def _refuse(path: Path, reason: str, what: str = "is not read") -> Refused:
+    reason = brief(reason)
     return Refused(f"{path} {what}: {reason}.", reason)
 
 

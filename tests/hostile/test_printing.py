@@ -157,6 +157,43 @@ def test_texts_in_a_configuration(fields):
         Config(**config, **fields)
 
 
+LINES = "a\ngaits: all is well\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("manifest.json", lambda told: told["binds"]["config"].update({LINES: 1})),
+        ("manifest.json", lambda told: told["binds"]["config"]["settings"].update({f"{LINES}{i}": i for i in range(2000)})),
+        ("config.json", lambda told: told["settings"].update({LINES: 1})),
+        ("config.json", lambda told: told["task_fields"].update({LINES: 1})),
+        ("config.json", lambda told: told.update(task="mine", own_task={**OWN, "source": None}, task_fields={LINES: 1})),
+        ("config.json", lambda told: told.update(version=LINES)),
+    ],
+)
+def test_lines_in_a_file(run, name, change, capsys):
+    path = run.folder / name
+    told = json.loads(path.read_text())
+    change(told)
+    path.write_text(json.dumps(told))
+    assert main(["resume", str(run.folder)]) == 2
+    said = capsys.readouterr().err
+    assert len(said) < 3_000
+    assert not any(line.startswith("gaits: all is well") for line in said.splitlines())
+
+
+def test_lines_in_a_checkpoint(run, capsys):
+    (path,) = (run.folder / "checkpoint").iterdir()
+    line, _, body = path.read_bytes().partition(b"\n")
+    for part, value in (("values", 1), ("arrays", ["<f4", "?"])):
+        header = json.loads(line)
+        header[part][LINES] = value
+        path.write_bytes(json.dumps(header).encode() + b"\n" + body)
+        assert main(["resume", str(run.folder)]) == 2
+        said = capsys.readouterr().err
+        assert not any(line.startswith("gaits: all is well") for line in said.splitlines())
+
+
 def test_names_of_several_lines(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = tmp_path / "a\ngaits: all is well"

@@ -13,7 +13,7 @@ import numpy as np
 from gaits import archives
 from gaits.algorithms import ALGORITHMS
 from gaits.archives import NO_SEED, NOT_ADDED, Archive
-from gaits.console import say
+from gaits.console import brief, say
 from gaits.episodes import check_seed
 from gaits.explorer.files import NotNow, NotThere, read_last_row, read_table, stamp
 from gaits.explorer.packing import pack, plain
@@ -129,7 +129,7 @@ class Record:
         except FileNotFoundError:
             return []
         except (OSError, ValueError) as error:
-            raise NotNow(f"The metrics of {self.name} cannot be used ({error}).") from None
+            raise NotNow(f"The metrics of {self.name} cannot be used ({brief(error)}).") from None
         return lines
 
     def metrics(self) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class Record:
         except NotNow:
             raise
         except ValueError as error:
-            raise NotNow(f"The metrics of {self.name} cannot be read ({error}).") from None
+            raise NotNow(f"The metrics of {self.name} cannot be read ({brief(error)}).") from None
         if not set(names) <= set(table):
             return {name: [] for name in names}
         kept = np.unique(np.linspace(0, len(table) - 1, min(len(table), CURVE_POINTS)).round().astype(int))
@@ -177,7 +177,7 @@ class Record:
             if solutions and (archive.solution_dim != task.solution_dim or not np.isfinite(archive.data("solution")).all()):
                 raise ValueError("its policies are not those of the run's task")
         except Exception as error:  # zip, npy and shape errors come in a dozen types
-            raise NotNow(f"The archive of {self.name} cannot be used ({error}).") from None
+            raise NotNow(f"The archive of {self.name} cannot be used ({brief(error)}).") from None
         return archive
 
     def _check_whole(self) -> None:
@@ -193,7 +193,7 @@ class Record:
         try:
             rows = replace(self.run).history  # anew: a run keeps what it has read
         except (OSError, ValueError) as error:
-            raise NotNow(f"The history of {self.name} cannot be read ({error}).") from None
+            raise NotNow(f"The history of {self.name} cannot be read ({brief(error)}).") from None
         cells = rows["cell"]
         whole = len({len(values) for values in rows.values()}) == 1 and np.isfinite(rows["objective"]).all()
         if not whole or cells.min(initial=0) < 0 or cells.max(initial=0) >= self.run.task.total_cells:
@@ -215,7 +215,7 @@ class Record:
             pairs = zip(found.cell.tolist(), found.recorded.tolist(), strict=True)
             known = dict(zip(pairs, found.elite_robustness.tolist(), strict=True))
         except Exception as error:
-            say(f"{self.name} is shown without its robustness: {error}")
+            say(f"{self.name} is shown without its robustness: {brief(error)}")
             return None
         values = [known.get(pair) for pair in zip(cell.tolist(), objective.tolist(), strict=True)]
         return None if all(value is None for value in values) else [plain(value) for value in values]
@@ -226,7 +226,7 @@ class Record:
         try:
             row = read_row(self.run.folder / "archive.npz", "index", cell, ELITE_FIELDS)
         except (OSError, ValueError) as error:
-            raise NotNow(f"The archive of {self.name} cannot be read ({error}).") from None
+            raise NotNow(f"The archive of {self.name} cannot be read ({brief(error)}).") from None
         if row is None:
             raise NotThere(f"Cell {cell} of {self.name} is empty.")
         seed = int(row.get("seed", NO_SEED))

@@ -23,7 +23,7 @@ import numpy as np
 
 from gaits import archives
 from gaits.archives import Archive, make_archive
-from gaits.console import command, say
+from gaits.console import brief, command, say
 from gaits.reading import read_lines
 from gaits.runs import history
 from gaits.runs.binding import Changed, changed_words, check_file, load_manifest, same_arrays, same_lines
@@ -62,7 +62,7 @@ class Run:
         except Changed:
             raise
         except (OSError, ValueError) as error:
-            raise ValueError(f"{path} cannot be read as metrics ({error}).") from None
+            raise ValueError(f"{path} cannot be read as metrics ({brief(error)}).") from None
         self._check_end(table)
         absent = [name for name in ("iteration", "evaluations", "seconds") if name not in table]
         if absent:

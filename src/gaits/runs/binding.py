@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gaits.console import brief
 from gaits.reading import Refused, digest_array, digest_arrays, digest_json, digest_lines, read_json
 from gaits.runs import checkpoint
 from gaits.runs.files import write_whole
@@ -115,8 +116,8 @@ def check_config(folder: Path, config: Config) -> None:
                 f"{key} is {_short(a)} and was {_short(b)}" for name in changed for key, a, b in _inside(name, now, then)
             )
             raise Changed(
-                f"{folder / 'config.json'} was changed since the run was saved: {told}. Only {' and '.join(FREE)} may be "
-                "edited; put it back, or begin another run."
+                f"{folder / 'config.json'} was changed since the run was saved: {brief(told)}. "
+                f"Only {' and '.join(FREE)} may be edited; put it back, or begin another run."
             )
 
 

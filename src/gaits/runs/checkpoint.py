@@ -18,6 +18,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from gaits.console import brief
 from gaits.reading import DTYPES, Refused, open_regular, parse_json, read_into
 from gaits.runs.files import write_whole
 from gaits.states import Misfit, check, flatten, give, rebuild, take
@@ -88,7 +89,7 @@ def load(path: Path, run_id: str, like: dict[str, Any]) -> dict[str, Any]:
         leaves = {**header["values"], **arrays}
         return rebuild(like, {name: take(one, leaves[name]) for name, one in likes.items()})
     except (CheckpointError, Misfit) as error:
-        raise CheckpointError(f"{path} cannot be used: {error}.") from None
+        raise CheckpointError(f"{path} cannot be used: {brief(error)}.") from None
     except Refused as error:
         raise CheckpointError(str(error) if str(path) in str(error) else f"{path} cannot be used: {error}.") from None
     except (OSError, MemoryError) as error:
@@ -101,7 +102,7 @@ def read_binds(path: Path, run_id: str) -> dict[str, Any]:
         with open_regular(path) as file:
             return _read_header(file, run_id)["binds"]
     except CheckpointError as error:
-        raise CheckpointError(f"{path} cannot be used: {error}.") from None
+        raise CheckpointError(f"{path} cannot be used: {brief(error)}.") from None
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read: {error.strerror}.") from None
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from gaits.algorithms import ALGORITHMS, Algorithm
 from gaits.checks import check_label, check_source, lookup, make_settings, positive, whole_number
-from gaits.console import command, shorten
+from gaits.console import brief, command
 from gaits.reading import Refused, read_json
 from gaits.runs.binding import check_config
 from gaits.runs.files import write_text
@@ -210,7 +210,7 @@ def load_config(folder: Path) -> Config:
     except Refused as error:
         raise ValueError(str(error)) from None
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, MemoryError) as error:
-        raise ValueError(f"{path} cannot be used: {shorten(str(error))}") from None
+        raise ValueError(f"{path} cannot be used: {brief(error)}") from None
     check_config(folder, config)
     return config
 
