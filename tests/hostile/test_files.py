@@ -22,10 +22,12 @@ from gaits import archives
 from gaits.adaptation.search import find_prior
 from gaits.analysis.robustness import evaluate_run
 from gaits.cli import main
+from gaits.reading import digest_lines
 from gaits.runs import history
 from gaits.runs.binding import seal
 from gaits.runs.evaluation import load_evaluation
 from gaits.runs.verify import check_run
+from gaits.study.execute import progress
 
 
 def arrays_of(path):
@@ -343,6 +345,33 @@ def test_a_changed_row(run, capsys, row):
     noticed(run, capsys, "metrics.csv was changed")
     with pytest.raises(ValueError, match="was changed"):
         _ = gaits.load_run(run).metrics
+
+
+HEADER = "iteration,evaluations,elites,coverage,qd_score,objective_sum,objective_min,objective_max,objective_mean,seconds\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\n1,2\n3,4\n",
+        HEADER + "1,x,1,1,1,1,1,1,1,1\n" * 4,
+        HEADER + "3,1e999,1,1,1,1,1,1,1,1\n" * 4,
+        HEADER + "1e999,48,1,1,1,1,1,1,1,1\n" * 4,
+        HEADER + f"3,{'9' * 400},1,1,1,1,1,1,1,1\n" * 4,
+        HEADER + "nan,nan,nan,nan,nan,nan,nan,nan,nan,nan\n" * 4,
+    ],
+)
+def test_metrics_of_who_can_bind_them(run, text, tmp_path, capsys):
+    """Nonsense whose digest in the manifest is right, and a row after it."""
+    shutil.rmtree(run / "checkpoint")
+    (run / "metrics.csv").write_text(text)
+    told, lines = json.loads((run / "manifest.json").read_text()), text.encode().splitlines(keepends=True)[:-1]
+    told["binds"]["metrics"] = {"lines": len(lines), "sha256": digest_lines(lines)}
+    (run / "manifest.json").write_text(json.dumps(told))
+    for command in (["check"], ["compare", "--out", str(tmp_path / "out")], ["prune"], ["evaluate", "--workers", "1"]):
+        assert _exit([command[0], str(run), *command[1:]]) in (0, 1, 2)
+        assert "Traceback" not in capsys.readouterr().err
+    progress(gaits.load_run(run))["evaluations"].astype(int)
 
 
 def test_a_row_more(run):

@@ -142,7 +142,9 @@ def _checked(run: Run) -> pd.DataFrame:
     absent = [name for name in needed if name not in table or not pd.api.types.is_numeric_dtype(table[name])]
     if absent:
         raise ValueError(f"{path} lacks numbers in: {', '.join(absent)}")
-    if not np.isfinite(table[["evaluations", "elites", "coverage", "objective_sum", "seconds"]].to_numpy(float)).all():
+    if not np.isfinite(
+        table[["iteration", "evaluations", "elites", "coverage", "objective_sum", "seconds"]].to_numpy(float)
+    ).all():
         raise ValueError(f"{path} is damaged: some rows are incomplete")
     return table
 

@@ -63,19 +63,19 @@ class Run:
             raise
         except (OSError, ValueError) as error:
             raise ValueError(f"{path} cannot be read as metrics ({brief(error)}).") from None
-        self._check_end(table)
         absent = [name for name in ("iteration", "evaluations", "seconds") if name not in table]
         if absent:
             raise ValueError(
                 f"{path} has no {' and no '.join(absent)}. Write it again with: {command('resume', self.folder)}"
             )
+        self._check_end(table)
         return table
 
     def _check_end(self, table: pd.DataFrame) -> None:
         """Raise if a run that has done all its evaluations has rows after its last one."""
         manifest = load_manifest(self.folder, self.config.id)
         n = 0 if manifest is None else manifest["metrics"]["lines"] - 1
-        if 0 < n < len(table) and table["evaluations"].iloc[n - 1] >= self.config.evaluations:
+        if 0 < n < len(table) and _count(table["evaluations"].iloc[n - 1]) >= self.config.evaluations:
             raise Changed(changed_words(self.folder, "metrics"))
 
     @property
@@ -128,7 +128,7 @@ class Run:
             return 0
         saved = self.last_iteration
         found = table.loc[table["iteration"] == saved, "evaluations"]
-        return int(found.iloc[0]) if len(found) else 0
+        return _count(found.iloc[0]) if len(found) else 0
 
     def archive_at(self, iteration: int) -> Archive:
         """The archive as it was after an iteration: objectives and measures, without solutions."""
@@ -143,6 +143,14 @@ class Run:
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r}: {self.config.algorithm} on {self.config.task}, seed {self.config.seed})"
+
+
+def _count(value: object) -> int:
+    """A count in a table; 0 where something else is written."""
+    try:
+        return int(value)  # type: ignore[call-overload]
+    except (ValueError, TypeError, OverflowError):
+        return 0
 
 
 def load_run(folder: str | Path) -> Run:
