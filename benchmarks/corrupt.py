@@ -104,15 +104,15 @@ class Watch:
 WATCH: list[Watch] = []
 
 
-def call(name: str, run: Path) -> tuple[int | str, str, str]:
-    """Exit code or what went wrong, stdout, stderr."""
+def call(name: str, run: Path, seconds: int = HANG) -> tuple[int | str, str, str]:
+    """Exit code or what went wrong, stdout, stderr; 0 seconds are as many as it takes."""
     out, err = io.StringIO(), io.StringIO()
 
     def stop(*_: Any) -> None:
         raise TimeoutError("hang")
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(HANG)
+    signal.alarm(seconds)
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code: int | str = main([word.replace("RUN", str(run)) for word in COMMANDS[name]])
@@ -133,6 +133,10 @@ def results(name: str, run: Path, out: str) -> dict[str, Any]:
         with np.load(path) as file:
             return {key: file[key].tolist() for key in file.files}
 
+    if name == "check":  # which vouches for all of them
+        tables = {file: json.loads((run / file).read_text()) for file in ("config.json", "evaluation.json")}
+        stored = {file: arrays(run / file) for file in ("archive.npz", "history.npz", "evaluation.npz")}
+        return {**tables, **stored, "metrics": (run / "metrics.csv").read_text()}
     if name == "resume":
         table = pd.read_csv(run / "metrics.csv")
         return {**arrays(run / "archive.npz"), **table.drop(columns=TIMES & set(table)).to_dict("list")}  # type: ignore[dict-item]
@@ -151,7 +155,8 @@ def results(name: str, run: Path, out: str) -> dict[str, Any]:
         text = (run / "page.html").read_text().split('id="data">', 1)[1].split("</script>", 1)[0]
         (found,) = json.loads(text)["runs"]
         return {key: found[key] for key in ("archive", "history", "episodes", "metrics")}
-    return {"told": out.replace(str(run), "RUN")} if name == "video" else {}
+    assert name == "video"
+    return {"told": [line for line in out.splitlines() if line.startswith("cell ")]}  # not how long it took
 
 
 def allowed(run: Path, sound: Path) -> bool:
@@ -180,7 +185,7 @@ def attack(n: int, seed: int = 0, folder: Path | None = None) -> tuple[Counter[s
         truth = {}
         for name in COMMANDS:
             run = shutil.copytree(sound, home / "run")
-            code, out, err = call(name, run)
+            code, out, err = call(name, run, seconds=0)  # it may compile
             assert code == 0, (name, code, err)
             truth[name] = results(name, run, out)
             shutil.rmtree(run)
@@ -230,5 +235,5 @@ if __name__ == "__main__":
         print(f"{kind:>12}: {kinds[kind]}")
     for kind, number in counts.most_common():
         print(f"{kind:>12}: {number}")
-    print("\n".join(problems[:20]))
+    print("\n".join(problems))
     sys.exit(bool(problems))

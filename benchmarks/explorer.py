@@ -1,6 +1,7 @@
 """From a click to the first frame of an episode: what the server takes, and what a person in front of Chromium waits.
 
 Usage: python benchmarks/explorer.py [RUN...]
+       python benchmarks/explorer.py --clicks 1000 [RUN...]     memory of the server over so many clicks
 
 Plays the best elites of each run, three times each with new seeds; without RUN, of two that it trains first (some minutes).
 Target: 300 ms for QD Hopper, 1 s for QD Ant with its 1000 steps.
@@ -80,6 +81,27 @@ def measure_page(page: Page, address: str, record: Record) -> list[float]:
     return times
 
 
+def measure_memory(address: str, records: list[Record], clicks: int) -> None:
+    """Megabytes of this process, after nothing and after each quarter of the clicks: all that a page asks for."""
+    asked = {record.id: best_cells(record) for record in records}
+    names = (
+        "runs",
+        *(f"runs/{record.id}/{what}" for record in records for what in ("archive", "history", "metrics", "robot")),
+    )
+    print("clicks  MB")
+    with httpx.Client(base_url=address, timeout=60) as client:
+        for i in range(clicks + 1):
+            if i % (clicks // 4) == 0:
+                print(f"{i:6}  {int(Path('/proc/self/statm').read_text().split()[1]) * 4096 / 1e6:.0f}", flush=True)
+            record = records[i % len(records)]
+            cells, joints = asked[record.id], record.run.task.robot.joints
+            body: dict[str, object] = {"cell": cells[i % len(cells)], "seed": i if i % 3 else None}
+            if i % 2:  # every position of a slider is another robot
+                body["damage"] = {"joints": {joints[i % len(joints)]: (i % 101) / 101}, "friction": {}}
+            client.post(f"api/runs/{record.id}/episode", json=body).raise_for_status()
+            client.get(f"api/{names[i % len(names)]}").raise_for_status()
+
+
 def train(folder: Path) -> list[Path]:
     for task in ("qd_hopper", "qd_ant"):
         gaits.train(task, "map_elites", evaluations=300, sigma=0.1, out=folder / task)
@@ -105,5 +127,13 @@ def main(folders: list[Path]) -> None:
 
 
 if __name__ == "__main__":
+    words = sys.argv[1:]
+    clicks = int(words[1]) if words[:1] == ["--clicks"] else 0
     with tempfile.TemporaryDirectory() as temporary:
-        main([Path(word) for word in sys.argv[1:]] or train(Path(temporary)))
+        folders = [Path(word) for word in words[2 * bool(clicks) :]] or train(Path(temporary))
+        if clicks:
+            records = find_records(folders)
+            with serving(records) as address:
+                measure_memory(address, records, clicks)
+        else:
+            main(folders)

@@ -207,7 +207,7 @@ def test_overrides():
         ({"task": {"qd_hopper": {"objective_range": [2, 1]}}}, "with min < max"),
         ({"task": {"qd_hopper": {"max_steps": True}}}, "max_steps must be a whole number"),
         ({"task": {"qd_hopper": {"max_steps": 0}}}, "max_steps must be a whole number of at least 1"),
-        ({"task": {"qd_hopper": {"grid": [10**18]}}}, "map_elites on qd_hopper: It does not fit in memory"),
+        ({"task": {"qd_hopper": {"grid": [10**18]}}}, "An archive has 1,000,000 cells at most"),
         ({"algorithms": ["cma_mega"], "settings": {}}, "cma_mega on qd_hopper: .*has no exact gradients"),
         ({"tasks": ["lp_sphere"], "task": {}, "algorithms": ["map_elites", "pga_me"]}, "pga_me on lp_sphere: .*a function"),
         ({"variant": {"name": "wide"}}, r"variant must be tables, each headed \[\[variant\]\]"),

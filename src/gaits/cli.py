@@ -54,6 +54,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the command line; the return value is the exit code. Mistakes end with 2 and no traceback."""
     args = list(sys.argv[1:] if args is None else args)
     try:
+        check_lines(args)
         check_names(args)
         check_repeats(args)
         make_app(args).cli(
@@ -72,6 +73,17 @@ def main(args: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def check_lines(args: list[str]) -> None:
+    """Refuse a name of several lines, of which one could look like ours, and options with control characters.
+
+    A stranger's folder can have any name, and ``*`` stands for all of them. What is no option is spelled out when printed.
+    """
+    for i, word in enumerate(args):
+        option = i == 0 or word.startswith("-")
+        if len(word.splitlines()) > 1 or word.endswith(("\n", "\r")) or (option and not word.isprintable()):
+            raise ValueError(f"{word!r:.300} has control characters. Rename what is called so, then try again.")
 
 
 def check_names(args: list[str]) -> None:

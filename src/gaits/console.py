@@ -28,6 +28,12 @@ def _spell(letter: str) -> str:
     return letter.encode("unicode_escape").decode()
 
 
+def brief(text: object, most: int = 1000) -> str:
+    """What may quote a stranger's file, as part of a message: on one line, so that none looks like ours, and not long."""
+    line = plain(str(text)[: most + 1]).replace("\n", "\\n")
+    return line if len(line) <= most else f"{line[:most]} ..."
+
+
 def tell(message: object = "", stream: TextIO | None = None, end: str = "\n") -> None:
     """Print something for a person to read, on stdout unless told otherwise."""
     print(plain(message), file=stream, end=end, flush=True)

@@ -6,6 +6,7 @@ whatever is wrong becomes one ``Refused`` that names the file, the reason and, w
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import json
@@ -16,11 +17,14 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+
+from gaits.console import brief
 
 JSON_BYTES, JSON_DEPTH, JSON_TEXT = 1_000_000, 16, 10_000
 TABLE_BYTES, LINE_BYTES, TABLE_LINES = 1 << 30, 20_000, 20_000_000
@@ -44,6 +48,7 @@ class Refused(ValueError):
 
 
 def _refuse(path: Path, reason: str, what: str = "is not read") -> Refused:
+    reason = brief(reason)
     return Refused(f"{path} {what}: {reason}.", reason)
 
 
@@ -158,14 +163,54 @@ def read_arrays(
 
     A file that is not there is a FileNotFoundError; all else that can be wrong is Refused.
     """
+    with _open_npz(path, check) as (file, members, size):
+        chosen = {name: member for name, member in members.items() if wanted is None or name in wanted}
+        total, limit = sum(member.info.file_size for member in chosen.values()), max(PACKED_BYTES, PACKED_RATIO * size)
+        if total > limit:
+            raise Refused(f"its arrays would take {total:,} bytes, and at most {limit:,} can be right")
+        return {name: _read_array(file, member) for name, member in chosen.items()}
+
+
+def read_row(path: Path, key: str, value: int, wanted: Collection[str]) -> dict[str, np.ndarray] | None:
+    """The row, of each array wanted that is there, where the array ``key`` has a value; None if it is nowhere.
+
+    A row is read alone where the file is not packed, and has no checksum of its own: check the whole before.
+    """
+    with _open_npz(path) as (file, members, _):
+        rows = np.flatnonzero(_read_array(file, members[key]) == value)
+        found = {name: members[name] for name in wanted if name in members}
+        return {name: _read_one(file, member, int(rows[0])) for name, member in found.items()} if rows.size else None
+
+
+@dataclass(frozen=True)
+class _Member:
+    """An array in an npz, by what is said of it."""
+
+    info: zipfile.ZipInfo
+    shape: tuple[int, ...]
+    dtype: str
+    fortran: bool
+    skip: int
+    """Bytes before its numbers."""
+
+
+@contextlib.contextmanager
+def _open_npz(
+    path: Path, check: Callable[[Shapes], None] | None = None
+) -> Iterator[tuple[zipfile.ZipFile, dict[str, _Member], int]]:
+    """The file, what it says of its arrays, and its size. Whatever goes wrong while it is open becomes Refused."""
     with open_regular(path) as raw:
         try:
             _check_directory(raw)
             with zipfile.ZipFile(raw) as file:
-                return _read_members(file, os.fstat(raw.fileno()).st_size, wanted, check)
+                size = os.fstat(raw.fileno()).st_size
+                members = _read_members(file, size)
+                if check is not None:
+                    check({name: (member.shape, member.dtype) for name, member in members.items()})
+                yield file, members, size
         except Refused as error:
             raise _refuse(path, str(error), "cannot be used") from None
-        except (OSError, ValueError, KeyError, EOFError, RuntimeError, NotImplementedError, struct.error) as error:
+        except (OSError, ValueError, LookupError, EOFError, RuntimeError, NotImplementedError, struct.error) as error:
             raise _refuse(path, _reason(error) or type(error).__name__, "is not a readable npz") from None
         except (zipfile.BadZipFile, zlib.error) as error:
             raise _refuse(path, str(error), "is damaged") from None
@@ -191,13 +236,8 @@ def _check_directory(raw: IO[bytes]) -> None:
         raise Refused(f"it says it has {max(counts):,} members, and at most {MEMBERS} can be right")
 
 
-def _read_members(
-    file: zipfile.ZipFile,
-    size: int,
-    wanted: Collection[str] | None,
-    check: Callable[[Shapes], None] | None,
-) -> dict[str, np.ndarray]:
-    members = {}
+def _read_members(file: zipfile.ZipFile, size: int) -> dict[str, _Member]:
+    members: dict[str, _Member] = {}
     for info in file.infolist():
         name = info.filename.removesuffix(".npy")
         if name == info.filename or not name.isidentifier() or len(name) > 64:
@@ -208,18 +248,9 @@ def _read_members(
             raise Refused(f"its {name} is encrypted or packed in an unknown way")
         if info.compress_size > size or (info.compress_type == zipfile.ZIP_STORED and info.file_size != info.compress_size):
             raise Refused(f"its {name} says it is larger than the file")
-        members[name] = info
-    heads = {}
-    for name, info in members.items():
         with file.open(info) as stream:
-            heads[name] = _read_head(name, stream, info.file_size)
-    if check is not None:
-        check({name: (shape, descr) for name, (shape, descr, _, _) in heads.items()})
-    chosen = [name for name in members if wanted is None or name in wanted]
-    total, limit = sum(members[name].file_size for name in chosen), max(PACKED_BYTES, PACKED_RATIO * size)
-    if total > limit:
-        raise Refused(f"its arrays would take {total:,} bytes, and at most {limit:,} can be right")
-    return {name: _read_array(file, members[name], *heads[name]) for name in chosen}
+            members[name] = _Member(info, *_read_head(name, stream, info.file_size))
+    return members
 
 
 def _read_head(name: str, stream: IO[bytes], size: int) -> tuple[tuple[int, ...], str, bool, int]:
@@ -237,15 +268,26 @@ def _read_head(name: str, stream: IO[bytes], size: int) -> tuple[tuple[int, ...]
     return shape, found[1], found[2] == "True", 10 + length
 
 
-def _read_array(
-    file: zipfile.ZipFile, info: zipfile.ZipInfo, shape: tuple[int, ...], descr: str, fortran: bool, skip: int
-) -> np.ndarray:
-    array = np.empty(shape, descr, order="F" if fortran else "C")
-    with file.open(info) as stream:
-        stream.read(skip)
+def _read_array(file: zipfile.ZipFile, member: _Member) -> np.ndarray:
+    array = np.empty(member.shape, member.dtype, order="F" if member.fortran else "C")
+    with file.open(member.info) as stream:
+        stream.read(member.skip)
         read_into(stream, array)
         if stream.read(1):  # also makes zipfile compare the checksum
             raise Refused("it is longer than it says")
+    return array
+
+
+def _read_one(file: zipfile.ZipFile, member: _Member, row: int) -> np.ndarray:
+    """One row of an array; without reading the others where they are not packed."""
+    if member.info.compress_type != zipfile.ZIP_STORED or member.fortran or not 0 <= row < (*member.shape, 0)[0]:
+        return _read_array(file, member)[row]
+    array, raw = np.empty(member.shape[1:], member.dtype), file.fp
+    assert raw is not None, "it is open"
+    raw.seek(member.info.header_offset + 26)  # the lengths of its name and of an extra field, which follow
+    before = sum(struct.unpack("<HH", raw.read(4)))
+    raw.seek(member.info.header_offset + 30 + before + member.skip + row * array.nbytes)
+    read_into(raw, array)
     return array
 
 

@@ -62,7 +62,7 @@ def test_every_elite_plays_the_same_new_episodes(tmp_path, algorithm):
 def test_it_is_saved_beside_the_run_and_compared(tmp_path):
     run = gaits.train(small_task(), "map_elites", evaluations=48, out=tmp_path / "run", batch_size=16)
     evaluation = evaluate_run(run, episodes=2)
-    loaded = load_evaluation(run.folder)
+    loaded = load_evaluation(run)
     np.testing.assert_array_equal(loaded.objective, evaluation.objective)
     summary = json.loads((run.folder / "evaluation.json").read_text())
     assert summary["mean_elite_robustness"] == evaluation.robustness
@@ -79,7 +79,8 @@ def test_it_is_saved_beside_the_run_and_compared(tmp_path):
 
 def test_the_summary_of_elites_that_all_failed_is_strict_json(tmp_path):
     """The corrected archive is empty: it has no best, and JSON has no NaN."""
-    by_hand(failed=np.ones(3, bool), objective=np.full((3, 2), np.nan)).save(tmp_path, small_task(grid=(4,)))
+    run = gaits.train(small_task(grid=(4,)), "map_elites", evaluations=16, out=tmp_path, batch_size=16)
+    by_hand(failed=np.ones(3, bool), objective=np.full((3, 2), np.nan)).save(run)
 
     def refuse(word):
         raise AssertionError(f"{word} is not JSON")
@@ -125,7 +126,7 @@ def test_a_damaged_evaluation_is_named_and_the_run_still_compared(tmp_path):
     run = gaits.train(small_task(), "map_elites", evaluations=16, out=tmp_path / "run", batch_size=16)
     (run.folder / "evaluation.npz").write_bytes(b"PK\x03\x04 not really")
     with pytest.raises(ValueError, match="Make it again: gaits evaluate"):
-        load_evaluation(run.folder)
+        load_evaluation(run)
     collection = collect([run.folder])
     assert len(collection.final) == 1
     assert any("Make it again: gaits evaluate" in note for note in collection.notes)

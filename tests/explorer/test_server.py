@@ -79,16 +79,16 @@ def test_the_archive(client, records, run):
 
 def test_robustness(client, records):
     told = client.get(f"/api/runs/{HOPPER}/archive").json()
-    found = load_evaluation(records[HOPPER].run.folder)
+    found = load_evaluation(records[HOPPER].run)
     np.testing.assert_array_equal(told["robustness"], found.elite_robustness)
     assert client.get(f"/api/runs/{WALKER}/archive").json()["robustness"] is None
 
 
 def test_robustness_of_elites_that_were_replaced_is_not_told(tmp_path, records):
     folder = shutil.copytree(records[HOPPER].run.folder, tmp_path / "run")
-    found = load_evaluation(folder)
+    found = load_evaluation(load_run(folder))
     found.recorded[0] -= 1.0
-    found.save(folder, load_run(folder).task)
+    found.save(load_run(folder))
     told = client_of(folder).get("/api/runs/0/archive").json()["robustness"]
     assert told[0] is None
     assert None not in told[1:]

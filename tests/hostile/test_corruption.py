@@ -36,7 +36,7 @@ def numbers(folder):
     """All that people read of a run."""
     run = gaits.load_run(folder)
     config = {name: value for name, value in vars(run.config).items() if name not in ("evaluations", "name")}
-    evaluation = load_evaluation(folder)
+    evaluation = load_evaluation(run)
     parts = [run.metrics.to_dict("list"), run.archive.data(), run.history, vars(evaluation) if evaluation else {}]
     return [config, *[{key: np.asarray(value) for key, value in part.items() if key != "task"} for part in parts]]
 

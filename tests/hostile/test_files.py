@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import os
@@ -14,13 +15,19 @@ import zipfile
 
 import numpy as np
 import pytest
+from conformance.algorithm import small_task
 
 import gaits
 from gaits import archives
+from gaits.adaptation.search import find_prior
+from gaits.analysis.robustness import evaluate_run
 from gaits.cli import main
+from gaits.reading import digest_lines
 from gaits.runs import history
+from gaits.runs.binding import seal
 from gaits.runs.evaluation import load_evaluation
 from gaits.runs.verify import check_run
+from gaits.study.execute import progress
 
 
 def arrays_of(path):
@@ -128,6 +135,30 @@ def test_more_cells_than_can_be_right(run):
             archives.load(run / "x.npz")
 
 
+def test_fields_that_would_fill_the_memory(run):
+    good = arrays_of(run / "archive.npz")
+    wide = np.zeros((len(good["index"]), 1_000_000), np.int8)
+    cells = {**good, "dims": np.full(good["dims"].size, 100_000 if good["dims"].size == 1 else 300, np.int32)}
+    np.savez(run / "x.npz", **cells, **{f"wide{i}": wide for i in range(20)})
+    with pytest.raises(ValueError, match="more than can be right"):
+        archives.load(run / "x.npz")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"grid": (10**12,)},
+        {"hidden": (10**6, 10**6)},
+        {"hidden": (4,) * 1000},
+        {"objective_range": (-1e308, 1e308)},
+        {"objective_range": (0, 10**400)},
+    ],
+)
+def test_sizes_in_a_configuration(fields):
+    with pytest.raises(ValueError, match=r"at most|two finite numbers"):
+        gaits.make_task("qd_hopper", **fields)
+
+
 def test_forms_that_do_not_fit_each_other(run):
     good = arrays_of(run / "archive.npz")
     for name in good:
@@ -147,7 +178,7 @@ def test_every_truncation_of_an_npz(run, name):
     load = {
         "archive.npz": gaits.load_archive,
         "history.npz": lambda folder: gaits.load_run(folder).history,
-        "evaluation.npz": load_evaluation,
+        "evaluation.npz": lambda folder: load_evaluation(gaits.load_run(folder)),
     }[name]
     content = (run / name).read_bytes()
     for length in {0, 1, 21, 22, 100, len(content) // 2, len(content) - 22, len(content) - 1}:
@@ -226,6 +257,44 @@ def test_tables_without_end(run, capsys):
         assert "a line of 200,000 bytes" in capsys.readouterr().err
 
 
+STUDY = {"version": 1, "name": "mine", "evaluations": 16, "seeds": [1], "tasks": ["lp_sphere"], "algorithms": ["map_elites"]}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"name": "../up"},
+        {"name": "/etc"},
+        {"name": ".."},
+        {"name": "a\\b"},
+        {"seeds": list(range(5000))},
+        {"seeds": [-1]},
+        {"seeds": [float("nan")]},
+        {"evaluations": 1e999},
+        {"tasks": ["os:system"]},
+        {"task": {"lp_sphere": {"grid": [10**12, 10**12]}}},
+        {"variant": [{"name": "x" * 100_000, "algorithm": "map_elites"}]},
+        {"settings": {"map_elites": {"sigma": "x" * 9_000}}},
+    ],
+)
+def test_a_study_from_a_stranger(fields, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.json").write_text(json.dumps({**STUDY, **fields}))
+    assert main(["study", "study.json"]) == 2
+    assert len(capsys.readouterr().err) < 2_000
+    assert [path.name for path in tmp_path.iterdir()] == ["study.json"]
+
+
+@pytest.mark.parametrize("fields", [{"seeds": 5}, {"seeds": [{}]}, {"tasks": [{}]}, {"variant": [5]}, {"algorithms": 3}])
+def test_a_study_in_the_folder_of_a_strangers(fields, tmp_path, capsys):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "study.json").write_text(json.dumps({**STUDY, **fields}))
+    (tmp_path / "mine.json").write_text(json.dumps(STUDY))
+    assert main(["study", str(tmp_path / "mine.json"), "--out", str(folder), "--workers", "1"]) in (0, 2)
+    assert "Traceback" not in capsys.readouterr().err
+
+
 # --- what belongs together --------------------------------------------------------------------------------------------
 
 
@@ -278,6 +347,33 @@ def test_a_changed_row(run, capsys, row):
         _ = gaits.load_run(run).metrics
 
 
+HEADER = "iteration,evaluations,elites,coverage,qd_score,objective_sum,objective_min,objective_max,objective_mean,seconds\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\n1,2\n3,4\n",
+        HEADER + "1,x,1,1,1,1,1,1,1,1\n" * 4,
+        HEADER + "3,1e999,1,1,1,1,1,1,1,1\n" * 4,
+        HEADER + "1e999,48,1,1,1,1,1,1,1,1\n" * 4,
+        HEADER + f"3,{'9' * 400},1,1,1,1,1,1,1,1\n" * 4,
+        HEADER + "nan,nan,nan,nan,nan,nan,nan,nan,nan,nan\n" * 4,
+    ],
+)
+def test_metrics_of_who_can_bind_them(run, text, tmp_path, capsys):
+    """Nonsense whose digest in the manifest is right, and a row after it."""
+    shutil.rmtree(run / "checkpoint")
+    (run / "metrics.csv").write_text(text)
+    told, lines = json.loads((run / "manifest.json").read_text()), text.encode().splitlines(keepends=True)[:-1]
+    told["binds"]["metrics"] = {"lines": len(lines), "sha256": digest_lines(lines)}
+    (run / "manifest.json").write_text(json.dumps(told))
+    for command in (["check"], ["compare", "--out", str(tmp_path / "out")], ["prune"], ["evaluate", "--workers", "1"]):
+        assert _exit([command[0], str(run), *command[1:]]) in (0, 1, 2)
+        assert "Traceback" not in capsys.readouterr().err
+    progress(gaits.load_run(run))["evaluations"].astype(int)
+
+
 def test_a_row_more(run):
     lines = (run / "metrics.csv").read_text().splitlines()
     (run / "metrics.csv").write_text("\n".join([*lines, "4,64" + lines[-1][lines[-1].index(",", 3) :]]) + "\n")
@@ -324,3 +420,57 @@ def test_prune(run, capsys):
 
 def test_a_finished_run_keeps_one_checkpoint(run):
     assert [path.stem for path in (run / "checkpoint").iterdir()] == ["000000003"]
+
+
+def test_an_evaluation_that_was_changed_or_is_of_another_run(run, tmp_path, sound, capsys):
+    other = gaits.train(small_task(), "map_elites", out=tmp_path / "other", evaluations=48, batch_size=16, workers=1, seed=2)
+    evaluate_run(other, 2, 1, workers=1)
+
+    def noticed(reason):
+        assert any(reason in line for line in check_run(run).wrong), check_run(run).wrong
+        with pytest.raises(ValueError, match=reason):
+            load_evaluation(gaits.load_run(run))
+        assert main(["compare", str(run), "--out", str(tmp_path / "out")]) == 0
+        assert reason in capsys.readouterr().err
+        for name in ("evaluation.npz", "evaluation.json"):
+            shutil.copy(sound / name, run / name)
+
+    shutil.copy(other.folder / "evaluation.npz", run)
+    noticed("its numbers are not those written then")
+    shutil.copy(other.folder / "evaluation.npz", run)
+    shutil.copy(other.folder / "evaluation.json", run)
+    noticed("it is of another run")
+    np.savez(run / "evaluation.npz", **{**(good := arrays_of(run / "evaluation.npz")), "recorded": good["recorded"] + 1e-9})
+    noticed("its numbers are not those written then")
+    said = json.loads((run / "evaluation.json").read_text())
+    (run / "evaluation.json").write_text(json.dumps({**said, "mean_elite_robustness": 1.0}))
+    noticed("its numbers are not those written then")
+    (run / "evaluation.json").write_text(json.dumps({**said, "bound": None}))
+    noticed("does not say which run it is of")
+    (run / "evaluation.json").unlink()
+    noticed("there is no evaluation.json")
+    evaluate_run(gaits.load_run(run), 2, 1, workers=1)
+    assert check_run(run).wrong == []
+
+
+def test_an_evaluation_of_cells_that_the_archive_has_not(run):
+    """Bound as it should be, by who made the run."""
+    found, sound_run = load_evaluation(gaits.load_run(run)), gaits.load_run(run)
+    dataclasses.replace(found, cell=found.cell[::-1].copy() + 10**6).save(sound_run)
+    with pytest.raises(ValueError, match="its cells are not those"):
+        load_evaluation(sound_run)
+    few = {name: value[1:] for name, value in vars(found).items() if isinstance(value, np.ndarray)}
+    dataclasses.replace(found, **few).save(sound_run)
+    with pytest.raises(ValueError, match="is not of its archive"):
+        find_prior(sound_run, sound_run.archive)
+
+
+def test_an_adaptation_that_was_changed(run):
+    path = run / "adapt" / "adapt.json"
+    path.parent.mkdir()
+    path.write_text(seal({"prior": 1.5}, gaits.load_run(run).config.id))
+    assert check_run(run).wrong == []
+    path.write_text(path.read_text().replace("1.5", "1.6"))
+    assert "its numbers are not those written then" in str(check_run(run))
+    path.write_text(seal({"prior": 1.5}, "another"))
+    assert "it is of another run" in str(check_run(run))

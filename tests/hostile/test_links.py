@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -135,10 +136,11 @@ def test_commands_write_nothing_outside(name, path, run, victim, capsys):
         shutil.rmtree(place)
     place.unlink(missing_ok=True)
     place.symlink_to(target)
-    before = state(victim)
+    before, touched = state(victim), victim.stat().st_mtime_ns
     code = main([word.replace("RUN", str(run)) for word in COMMANDS[name]])
     assert code in (0, 2)
     assert state(victim) == before
+    assert victim.stat().st_mtime_ns == touched  # not for a moment
     told = capsys.readouterr().err
     assert "Traceback" not in told
     if code == 0:
@@ -183,3 +185,13 @@ def test_links_to_runs_in_a_folder_are_left_out(run, tmp_path, capsys):
     assert [path.name for path in gaits.runs.find_runs([study])] == ["own"]
     assert "it is a link" in capsys.readouterr().err
     assert gaits.runs.find_runs([study / "stolen"]) == [study / "stolen"]  # a link that is named is meant
+
+
+def test_no_checkpoint_elsewhere_is_read_or_pruned(run, tmp_path, capsys):
+    shutil.move(run / "checkpoint", tmp_path / "elsewhere")
+    (run / "checkpoint").symlink_to(tmp_path / "elsewhere")
+    for command in (["prune"], ["check"], ["resume"], ["compare", "--out", str(tmp_path / "out")]):
+        with contextlib.suppress(SystemExit):
+            assert main([command[0], str(run), *command[1:]]) == 2
+        assert "checkpoint is a link" in "".join(capsys.readouterr())
+    assert len(list((tmp_path / "elsewhere").iterdir())) == 1

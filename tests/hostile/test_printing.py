@@ -16,7 +16,7 @@ from gaits.analysis.compare import write_csv
 from gaits.checks import check_label, check_source
 from gaits.cli import main
 from gaits.console import command, plain, say, tell
-from gaits.runs.config import load_config
+from gaits.runs.config import Config, load_config
 from gaits.tasks import import_task
 
 TASK = gaits.make_task("lp_sphere", grid=(5, 5))
@@ -136,6 +136,74 @@ def test_suggested_commands_are_quoted(run, capsys):
     config = dataclasses.replace(load_config(run.folder), name="x; rm -rf $HOME")
     assert shlex.split(config.command)[-2:] == ["--name", "x; rm -rf $HOME"]
     assert shlex.split(config.resume_command(run.folder))[2] == str(run.folder)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"id": "a\nb"},
+        {"id": 5},
+        {"created": "now\x1b[2J"},
+        {"git_revision": ["a"]},
+        {"machine": "mine"},
+        {"versions": {"numpy": "1\ngaits: all is well"}},
+        {"versions": {"numpy\n": "1"}},
+        {"versions": {"numpy": [1]}},
+    ],
+)
+def test_texts_in_a_configuration(fields):
+    config = {"task": "qd_hopper", "algorithm": "map_elites", "seed": 1, "evaluations": 1, "task_fields": {}, "settings": {}}
+    with pytest.raises(ValueError, match=r"printable letters|must be a table"):
+        Config(**config, **fields)
+
+
+LINES = "a\ngaits: all is well\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("manifest.json", lambda told: told["binds"]["config"].update({LINES: 1})),
+        ("manifest.json", lambda told: told["binds"]["config"]["settings"].update({f"{LINES}{i}": i for i in range(2000)})),
+        ("config.json", lambda told: told["settings"].update({LINES: 1})),
+        ("config.json", lambda told: told["task_fields"].update({LINES: 1})),
+        ("config.json", lambda told: told.update(task="mine", own_task={**OWN, "source": None}, task_fields={LINES: 1})),
+        ("config.json", lambda told: told.update(version=LINES)),
+    ],
+)
+def test_lines_in_a_file(run, name, change, capsys):
+    path = run.folder / name
+    told = json.loads(path.read_text())
+    change(told)
+    path.write_text(json.dumps(told))
+    assert main(["resume", str(run.folder)]) == 2
+    said = capsys.readouterr().err
+    assert len(said) < 3_000
+    assert not any(line.startswith("gaits: all is well") for line in said.splitlines())
+
+
+def test_lines_in_a_checkpoint(run, capsys):
+    (path,) = (run.folder / "checkpoint").iterdir()
+    line, _, body = path.read_bytes().partition(b"\n")
+    for part, value in (("values", 1), ("arrays", ["<f4", "?"])):
+        header = json.loads(line)
+        header[part][LINES] = value
+        path.write_bytes(json.dumps(header).encode() + b"\n" + body)
+        assert main(["resume", str(run.folder)]) == 2
+        said = capsys.readouterr().err
+        assert not any(line.startswith("gaits: all is well") for line in said.splitlines())
+
+
+def test_names_of_several_lines(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = tmp_path / "a\ngaits: all is well"
+    run.mkdir()
+    (run / "config.json").write_text("{}")
+    for words in (["check", str(run)], ["check", str(tmp_path)], ["\x1b[2J"], ["check", "--\x1b[2J"]):
+        assert main(words) == 2
+        told = "".join(capsys.readouterr())
+        assert is_calm(told)
+        assert not any(line.startswith("gaits: all is well") for line in told.splitlines())
 
 
 def test_labels():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from gaits.adaptation.search import TITLES, Adaptation
 from gaits.archives import make_archive
 from gaits.archives.heatmaps import draw_archive, draw_profile
 from gaits.console import command
+from gaits.runs.binding import seal
 from gaits.runs.files import make_folder, write_text, write_whole
 
 COLORS = {"bayesian": "C3", "best_first": "C0", "random": "C2", "unchanged": "0.4", "exhaustive": "k"}
@@ -22,7 +22,7 @@ COLORS = {"bayesian": "C3", "best_first": "C0", "random": "C2", "unchanged": "0.
 
 def save(found: Adaptation, folder: Path) -> str:
     """Write adapt.json and adapt.png to a folder; returns the JSON."""
-    text = json.dumps(found.summary(), indent=2, allow_nan=False) + "\n"
+    text = seal(found.summary(), found.run.config.id)
     make_folder(folder)
     write_text(folder / "adapt.json", text)
     figure = draw(found)

@@ -19,6 +19,7 @@ from gaits.adaptation.damage import Damage
 from gaits.archives import Archive
 from gaits.archives.cells import best_row, name_cell
 from gaits.checks import whole_number
+from gaits.console import command
 from gaits.episodes import check_seed
 from gaits.evaluation import Compute, Evaluator, make_evaluator
 from gaits.runs import Run, load_run
@@ -63,10 +64,14 @@ class Prior:
 def find_prior(run: Run, archive: Archive) -> Prior:
     """The means of ``gaits evaluate`` if the run has them for this archive, else what is recorded."""
     data = archive.data()
-    found = load_evaluation(run.folder)
+    found = load_evaluation(run)
     if found is None or found.evaluations != run.saved_evaluations:
         return Prior(data["objective"], data["measures"], evaluated=False)
     place = {cell: row for row, cell in enumerate(found.cell.tolist())}
+    if place.keys() != set(data["index"].tolist()):
+        raise ValueError(
+            f"The evaluation in {run.folder} is not of its archive. Make it again: {command('evaluate', run.folder)}"
+        )
     rows = [place[cell] for cell in data["index"].tolist()]
     return Prior(found.objective.mean(axis=1)[rows], found.measures[rows], evaluated=True)
 

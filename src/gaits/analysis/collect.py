@@ -142,7 +142,9 @@ def _checked(run: Run) -> pd.DataFrame:
     absent = [name for name in needed if name not in table or not pd.api.types.is_numeric_dtype(table[name])]
     if absent:
         raise ValueError(f"{path} lacks numbers in: {', '.join(absent)}")
-    if not np.isfinite(table[["evaluations", "elites", "coverage", "objective_sum", "seconds"]].to_numpy(float)).all():
+    if not np.isfinite(
+        table[["iteration", "evaluations", "elites", "coverage", "objective_sum", "seconds"]].to_numpy(float)
+    ).all():
         raise ValueError(f"{path} is damaged: some rows are incomplete")
     return table
 
@@ -280,7 +282,7 @@ def _robustness(run: Run, table: pd.DataFrame, offset: float, notes: list[str]) 
     names = ("robustness", "robustness_normalized", "corrected_qd_score", "corrected_coverage", "corrected_best", "episodes")
     nothing = dict.fromkeys(names, np.nan)
     try:
-        evaluation = load_evaluation(run.folder)
+        evaluation = load_evaluation(run)
     except ValueError as error:
         notes.append(f"{error} Until then its robustness is left out.")
         return nothing

@@ -44,7 +44,7 @@ def evaluate_run(
     run.check_history()
     evaluations = run.saved_evaluations
     with contextlib.suppress(ValueError):  # a damaged one is made again
-        before = load_evaluation(run.folder)
+        before = load_evaluation(run)
         if before and (before.evaluations, before.seed, before.objective.shape[1]) == (evaluations, seed, episodes):
             return before
     data = run.archive.data()
@@ -71,5 +71,5 @@ def evaluate_run(
         seed=seed,
         evaluations=evaluations,
     )
-    evaluation.save(run.folder, run.task)
+    evaluation.save(run)
     return evaluation

@@ -14,7 +14,7 @@ from ribs.archives import CVTArchive, GridArchive
 from gaits import memory
 from gaits.archives.centroids import unit_centroids
 from gaits.reading import Refused, Shapes, read_arrays
-from gaits.tasks.task import Task
+from gaits.tasks.task import MAX_CELLS, Task
 
 Archive = GridArchive | CVTArchive
 
@@ -22,8 +22,8 @@ NOT_ADDED, IMPROVED, NEW = 0, 1, 2
 NO_SEED = -1
 SEED = {"seed": ((), np.int64)}
 """Field of an archive whose elites can be played again: the seed of the episode that each got its place by."""
-MAX_CELLS, MAX_NUMBERS = 10_000_000, 1 << 34
-"""Cells of an archive, and numbers in the solutions of a full one, beyond which a file is not believed."""
+MAX_NUMBERS = 1 << 34
+"""Numbers in the fields of a full archive, beyond which a file is not believed."""
 REFUSED = -1e100
 """Value of a failed evaluation: ranks last, and its square is still finite."""
 
@@ -252,7 +252,8 @@ def _check_cells(cells: np.ndarray, data: dict[str, np.ndarray]) -> None:
         raise ValueError("it does not say what its cells are")
     if len(data["index"]) > total:
         raise ValueError("elites are not in their cells")
-    if total > MAX_CELLS or total * data["solution"].shape[1] > MAX_NUMBERS:
+    widths = [math.prod(values.shape[1:]) for name, values in data.items() if name == "solution" or name not in PLAIN_FIELDS]
+    if total > MAX_CELLS or total * sum(widths) > MAX_NUMBERS:
         raise ValueError(f"it says it has {total:,} cells, more than can be right")
 
 

@@ -21,6 +21,7 @@ from gaits.tasks.task import Task
 
 COLORS = "viridis"
 EMPTY = "0.92"
+MAX_TICKS = 50
 BLOCKS, PIXELS = 6, 24
 """Along each outer measure, and within a block, of the picture of a CVT over more than two measures."""
 
@@ -109,7 +110,7 @@ def _draw_grid(ax: Axes, grid: np.ndarray, task: Task, vmin: float, vmax: float)
         ax.hlines(np.arange(1, n) / n, 0, 1, color="white", linewidth=1.5)
     for axis, dims, (low, high) in zip((ax.xaxis, ax.yaxis), (x_dims, y_dims), task.ranges, strict=False):
         if len(dims) > 1:  # positions along a nested axis are no longer values of the measure
-            middles = (np.arange(dims[0]) + 0.5) / dims[0]
+            middles = ((np.arange(dims[0]) + 0.5) / dims[0])[:: 1 + dims[0] // MAX_TICKS]
             axis.set_ticks(middles, [f"{low + (high - low) * middle:.2f}" for middle in middles])
     return image
 
@@ -141,6 +142,7 @@ def draw_profile(ax: Axes, archive: Archive, vmin: float, vmax: float) -> None:
     (low,), (high,), values = archive.lower_bounds, archive.upper_bounds, objectives(archive)
     even = low + (high - low) * (np.arange(len(values)) + 0.5) / len(values)
     x = archive.centroids[:, 0] if isinstance(archive, CVTArchive) else even
+    x, values = x[np.isfinite(values)], values[np.isfinite(values)]
     ax.scatter(x, values, s=5, c=values, cmap=COLORS, vmin=vmin, vmax=vmax, linewidths=0)
     ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
     ax.set_xlim(low, high)

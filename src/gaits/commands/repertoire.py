@@ -36,11 +36,12 @@ def adapt(
     from gaits.adaptation.damage import parse_damage
     from gaits.adaptation.search import adapt as find
     from gaits.progress import make_counter
-    from gaits.runs.files import check_output
+    from gaits.runs.files import check_folder, check_output
 
     wrong = parse_damage(damage, friction)
     folder = out or run / "adapt"
     if (run / "config.json").exists():  # else that is what to say
+        check_folder(folder)
         check_output(folder / "adapt.json")
     with make_counter("episodes", sys.stderr if json else sys.stdout) as progress:
         found = find(

@@ -117,9 +117,10 @@ def _read_maps(records: list[Record]) -> tuple[list[Record], list[dict[str, Any]
     maps, problems = [], []
     for record in records:
         try:
-            maps.append(record.archive())
+            archive, _ = record.archive(), record.metrics()
+            maps.append(archive)
             found.append(dataclasses.replace(record, id=len(found)))
-        except NotNow as error:
+        except ValueError as error:
             problems.append(error)
     if not found:
         raise problems[0]

@@ -90,7 +90,7 @@ class Guard:
             name, _ = parts.hostname or "", parts.port
         except ValueError:
             return False
-        return name in self.names or (self.any_address and _is_address(name))
+        return "@" not in host and (name in self.names or (self.any_address and _is_address(name)))
 
 
 def _asked_with(scope: Scope) -> str:

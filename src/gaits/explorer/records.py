@@ -6,24 +6,25 @@ import os
 import threading
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from gaits import archives
 from gaits.algorithms import ALGORITHMS
 from gaits.archives import NO_SEED, NOT_ADDED, Archive
-from gaits.console import say
+from gaits.console import brief, say
 from gaits.episodes import check_seed
-from gaits.explorer.files import NotNow, NotThere, open_file, read_last_row, read_row, read_table, stamp
+from gaits.explorer.files import NotNow, NotThere, read_last_row, read_table, stamp
 from gaits.explorer.packing import pack, plain
-from gaits.reading import read_lines
+from gaits.reading import read_lines, read_row
 from gaits.runs import Run
 from gaits.runs.binding import check_file, same_lines
 from gaits.runs.evaluation import load_evaluation
 
 CURVES = ("qd_score", "coverage", "objective_max")
 CURVE_POINTS = 300
+ELITE_FIELDS = ("solution", "objective", "measures", "seed", "obs_mean", "obs_std")
 MAX_STEPS = 20_000
 """Steps of an episode that is played for the page; what a run's file says could keep a machine busy for days."""
 
@@ -47,8 +48,8 @@ class Record:
     name: str
     run: Run
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
-    _checked: list[tuple[int, ...]] = field(default_factory=list, repr=False, compare=False)
-    """Stamp of the archive's file when all of it was checked; at most one."""
+    _checked: dict[str, tuple[str, Any]] = field(default_factory=dict, repr=False, compare=False)
+    """By file: its stamp when all of it was checked, and what is worth keeping of it."""
 
     @property
     def unplayable(self) -> str:
@@ -60,7 +61,7 @@ class Record:
 
     def describe(self) -> dict[str, Any]:
         config, task = self.run.config, self.run.task
-        last = read_last_row(self.run.folder / "metrics.csv")
+        last = self._last_row()
         return {
             "id": self.id,
             "name": self.name,
@@ -109,13 +110,39 @@ class Record:
         """Changes when the archive or the metrics do."""
         return "-".join(stamp(self.run.folder / name) for name in ("archive.npz", "metrics.csv", "evaluation.npz"))
 
+    def _last_row(self) -> dict[str, float]:
+        """The last row of the metrics; none where they cannot be used, for which asking for them gives the reason."""
+        now = stamp(self.run.folder / "metrics.csv")
+        with self._lock:
+            if self._checked.get("metrics", ("", None))[0] != now:
+                try:
+                    self._checked["metrics"] = now, read_last_row(self._read_metrics())
+                except NotNow:
+                    self._checked["metrics"] = now, {}
+            return self._checked["metrics"][1]
+
+    def _read_metrics(self) -> list[bytes]:
+        """The lines of the metrics, checked as whoever loads them would; none if there are none yet."""
+        try:
+            lines = read_lines(self.run.folder / "metrics.csv")
+            check_file(self.run.folder, self.run.config.id, "metrics", same_lines(lines))
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError) as error:
+            raise NotNow(f"The metrics of {self.name} cannot be used ({brief(error)}).") from None
+        return lines
+
     def metrics(self) -> dict[str, Any]:
         """Curves over evaluations, thinned to a few hundred points."""
-        table, names = read_table(self.run.folder / "metrics.csv"), ("iteration", "evaluations", *CURVES)
+        names = ("iteration", "evaluations", *CURVES)
+        try:
+            table = read_table(self._read_metrics())
+        except NotNow:
+            raise
+        except ValueError as error:
+            raise NotNow(f"The metrics of {self.name} cannot be read ({brief(error)}).") from None
         if not set(names) <= set(table):
             return {name: [] for name in names}
-        lines = read_lines(self.run.folder / "metrics.csv")
-        check_file(self.run.folder, self.run.config.id, "metrics", same_lines(lines))
         kept = np.unique(np.linspace(0, len(table) - 1, min(len(table), CURVE_POINTS)).round().astype(int))
         return {name: plain(table[name].to_numpy()[kept]) for name in names}
 
@@ -138,7 +165,8 @@ class Record:
 
     def _read(self, solutions: bool) -> Archive:
         """The archive, checked as whoever loads it would, and to be that of the run's task."""
-        open_file(self.run.folder / "archive.npz").close()  # else it says why not
+        if not os.path.lexists(self.run.folder / "archive.npz"):
+            raise NotNow(f"{self.name} has no archive.npz yet: a run writes it with its first checkpoint.")
         try:
             archive, task = self.run.archive if solutions else self.run.objectives, self.run.task
             kind = archives.KINDS[task.archive]
@@ -149,24 +177,23 @@ class Record:
             if solutions and (archive.solution_dim != task.solution_dim or not np.isfinite(archive.data("solution")).all()):
                 raise ValueError("its policies are not those of the run's task")
         except Exception as error:  # zip, npy and shape errors come in a dozen types
-            raise NotNow(f"The archive of {self.name} cannot be used ({error}).") from None
+            raise NotNow(f"The archive of {self.name} cannot be used ({brief(error)}).") from None
         return archive
 
-    def _check_whole(self, raw: IO[bytes]) -> None:
-        """Check all of an open archive's file, once for as long as it stays the same; a row alone has no checksum."""
-        found = os.fstat(raw.fileno())
-        now = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    def _check_whole(self) -> None:
+        """Check all of the archive's file, once for as long as it stays the same; a row alone has no checksum."""
+        now = stamp(self.run.folder / "archive.npz")
         with self._lock:
-            if now not in self._checked:
+            if self._checked.get("archive", ("", None))[0] != now:
                 self._read(solutions=True)
-                self._checked[:] = [now]
+                self._checked["archive"] = now, None
 
     def history(self) -> bytes:
         """Every insertion that was accepted, in order: enough for the page to redraw the archive at any iteration."""
         try:
             rows = replace(self.run).history  # anew: a run keeps what it has read
         except (OSError, ValueError) as error:
-            raise NotNow(f"The history of {self.name} cannot be read ({error}).") from None
+            raise NotNow(f"The history of {self.name} cannot be read ({brief(error)}).") from None
         cells = rows["cell"]
         whole = len({len(values) for values in rows.values()}) == 1 and np.isfinite(rows["objective"]).all()
         if not whole or cells.min(initial=0) < 0 or cells.max(initial=0) >= self.run.task.total_cells:
@@ -182,39 +209,34 @@ class Record:
     def _robustness(self, cell: np.ndarray, objective: np.ndarray) -> list[float | None] | None:
         """Per elite, where it was played again since it took its cell."""
         try:
-            found = load_evaluation(self.run.folder)
+            found = load_evaluation(self.run)
             if found is None:
                 return None
             pairs = zip(found.cell.tolist(), found.recorded.tolist(), strict=True)
             known = dict(zip(pairs, found.elite_robustness.tolist(), strict=True))
         except Exception as error:
-            say(f"{self.name} is shown without its robustness: {error}")
+            say(f"{self.name} is shown without its robustness: {brief(error)}")
             return None
         values = [known.get(pair) for pair in zip(cell.tolist(), objective.tolist(), strict=True)]
         return None if all(value is None for value in values) else [plain(value) for value in values]
 
     def elite(self, cell: int) -> Elite:
         """The elite of a cell. Only its row of the solutions is read, which are most of the file."""
+        self._check_whole()
         try:
-            with open_file(self.run.folder / "archive.npz") as raw:
-                self._check_whole(raw)
-                return self._read_elite(raw, cell)
-        except (NotNow, NotThere):
-            raise
-        except Exception as error:
-            raise NotNow(f"The archive of {self.name} cannot be read ({error}).") from None
-
-    def _read_elite(self, raw: IO[bytes], cell: int) -> Elite:
-        with np.load(raw) as file:
-            rows = np.flatnonzero(file["index"] == cell)
-            if not rows.size:
-                raise NotThere(f"Cell {cell} of {self.name} is empty.")
-            row = int(rows[0])
-            statistics = {name: read_row(raw, file, name, row) for name in ("obs_mean", "obs_std") if name in file.files}
-            solution, objective = read_row(raw, file, "solution", row), float(file["objective"][row])
-            measures = file["measures"][row].tolist()
-            seed = int(file["seed"][row]) if "seed" in file.files else NO_SEED
-        return Elite(solution, objective, measures, statistics, None if seed == NO_SEED else check_seed(seed))
+            row = read_row(self.run.folder / "archive.npz", "index", cell, ELITE_FIELDS)
+        except (OSError, ValueError) as error:
+            raise NotNow(f"The archive of {self.name} cannot be read ({brief(error)}).") from None
+        if row is None:
+            raise NotThere(f"Cell {cell} of {self.name} is empty.")
+        seed = int(row.get("seed", NO_SEED))
+        return Elite(
+            solution=row["solution"],
+            objective=float(row["objective"]),
+            measures=row["measures"].tolist(),
+            statistics={name: row[name] for name in ("obs_mean", "obs_std") if name in row},
+            seed=None if seed == NO_SEED else check_seed(seed),
+        )
 
 
 def make_records(runs: list[Run]) -> list[Record]:

@@ -23,7 +23,7 @@ import numpy as np
 
 from gaits import archives
 from gaits.archives import Archive, make_archive
-from gaits.console import command, say
+from gaits.console import brief, command, say
 from gaits.reading import read_lines
 from gaits.runs import history
 from gaits.runs.binding import Changed, changed_words, check_file, load_manifest, same_arrays, same_lines
@@ -62,20 +62,20 @@ class Run:
         except Changed:
             raise
         except (OSError, ValueError) as error:
-            raise ValueError(f"{path} cannot be read as metrics ({error}).") from None
-        self._check_end(table)
+            raise ValueError(f"{path} cannot be read as metrics ({brief(error)}).") from None
         absent = [name for name in ("iteration", "evaluations", "seconds") if name not in table]
         if absent:
             raise ValueError(
                 f"{path} has no {' and no '.join(absent)}. Write it again with: {command('resume', self.folder)}"
             )
+        self._check_end(table)
         return table
 
     def _check_end(self, table: pd.DataFrame) -> None:
         """Raise if a run that has done all its evaluations has rows after its last one."""
         manifest = load_manifest(self.folder, self.config.id)
         n = 0 if manifest is None else manifest["metrics"]["lines"] - 1
-        if 0 < n < len(table) and table["evaluations"].iloc[n - 1] >= self.config.evaluations:
+        if 0 < n < len(table) and _count(table["evaluations"].iloc[n - 1]) >= self.config.evaluations:
             raise Changed(changed_words(self.folder, "metrics"))
 
     @property
@@ -128,7 +128,7 @@ class Run:
             return 0
         saved = self.last_iteration
         found = table.loc[table["iteration"] == saved, "evaluations"]
-        return int(found.iloc[0]) if len(found) else 0
+        return _count(found.iloc[0]) if len(found) else 0
 
     def archive_at(self, iteration: int) -> Archive:
         """The archive as it was after an iteration: objectives and measures, without solutions."""
@@ -143,6 +143,14 @@ class Run:
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r}: {self.config.algorithm} on {self.config.task}, seed {self.config.seed})"
+
+
+def _count(value: object) -> int:
+    """A count in a table; 0 where something else is written."""
+    try:
+        return int(value)  # type: ignore[call-overload]
+    except (ValueError, TypeError, OverflowError):
+        return 0
 
 
 def load_run(folder: str | Path) -> Run:
@@ -164,11 +172,15 @@ def find_runs(folders: Iterable[str | Path]) -> list[Path]:
 
 def _inside(folder: Path, name: str) -> list[Path]:
     """Folders in a folder that have such a file. A stranger's links could lead to any run of yours, so they are left out."""
-    found = sorted(path.parent for path in folder.glob(f"*/{name}"))
-    for path in found:
+    found = []
+    for path in sorted(path.parent for path in folder.glob(f"*/{name}")):
         if path.is_symlink():
             say(f"left out {path}: it is a link. To have it, name it.")
-    return [path for path in found if not path.is_symlink()]
+        elif not path.name.isprintable():
+            say(f"left out {folder / ascii(path.name)}: it has control characters in its name. Rename it.")
+        else:
+            found.append(path)
+    return found
 
 
 def load_archive(path: str | Path) -> Archive:

@@ -3,7 +3,8 @@
 Every checkpoint carries the configuration and digests of the metrics, the history and the archive of its moment, and
 ``manifest.json`` says the same of the files beside it, also when the checkpoints are gone. The checkpoint is written
 first, the manifest last; so whatever moment a run is killed at, each file is what one of them says. One that is not was
-changed by somebody else.
+changed by somebody else. Results that are made of a run later, by evaluating or adapting, say themselves which run they
+are of and what they hold.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gaits.reading import digest_array, digest_arrays, digest_lines, read_json
+from gaits.console import brief
+from gaits.reading import Refused, digest_array, digest_arrays, digest_json, digest_lines, read_json
 from gaits.runs import checkpoint
 from gaits.runs.files import write_whole
 
@@ -29,6 +31,7 @@ FILES = {"metrics": "metrics.csv", "archive": "archive.npz", "history": "history
 """What is bound, and the file that it is in."""
 FREE = ("evaluations", "name")
 """Fields of config.json that may be edited."""
+RESULT_BYTES = 1 << 26
 PATIENCE = (0.0, 0.1, 0.3)
 """Seconds to wait before looking again: a run that is being written is out of step for a moment."""
 
@@ -113,8 +116,8 @@ def check_config(folder: Path, config: Config) -> None:
                 f"{key} is {_short(a)} and was {_short(b)}" for name in changed for key, a, b in _inside(name, now, then)
             )
             raise Changed(
-                f"{folder / 'config.json'} was changed since the run was saved: {told}. Only {' and '.join(FREE)} may be "
-                "edited; put it back, or begin another run."
+                f"{folder / 'config.json'} was changed since the run was saved: {brief(told)}. "
+                f"Only {' and '.join(FREE)} may be edited; put it back, or begin another run."
             )
 
 
@@ -163,3 +166,32 @@ def same_lines(lines: list[bytes]) -> Callable[[Any], bool]:
         return len(lines) >= n and digest_lines(lines[:n]) == says["sha256"]
 
     return fits
+
+
+# --- results of a run, made later -----------------------------------------------------------------------------------------
+
+
+def seal(content: dict[str, Any], run_id: str, arrays: dict[str, np.ndarray] | None = None) -> str:
+    """A result as JSON that says which run it is of, and what it and the arrays in the npz beside it hold."""
+    bound: dict[str, Any] = {"run": run_id, "arrays": digest_arrays(arrays or {})}
+    bound["sha256"] = digest_json({**content, "bound": bound})
+    return json.dumps({**content, "bound": bound}, indent=2, allow_nan=False) + "\n"
+
+
+def check_sealed(path: Path, run_id: str, arrays: dict[str, np.ndarray] | None = None) -> None:
+    """Raise unless a result, and the arrays beside it, are what was made of this run."""
+    try:
+        content = read_json(path, RESULT_BYTES)
+        bound = content["bound"]
+        digest = bound.pop("sha256")
+        says = (bound["run"], bound["arrays"])
+    except FileNotFoundError:
+        raise Changed(f"there is no {path.name} that says which run it is of") from None
+    except Refused as error:
+        raise Changed(f"{path.name}: {error.reason}") from None
+    except (KeyError, TypeError, AttributeError):
+        raise Changed(f"{path.name} does not say which run it is of") from None
+    if says[0] != run_id:
+        raise Changed("it is of another run")
+    if digest != digest_json(content) or says[1] != digest_arrays(arrays or {}):
+        raise Changed("its numbers are not those written then")

@@ -12,11 +12,13 @@ import hashlib
 import json
 import math
 import os
+import re
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from gaits.console import brief
 from gaits.reading import DTYPES, Refused, open_regular, parse_json, read_into
 from gaits.runs.files import write_whole
 from gaits.states import Misfit, check, flatten, give, rebuild, take
@@ -26,6 +28,7 @@ VERSION = 3
 LAST_UNSAFE = "0.1"
 """The last gaits that reads checkpoints of versions 1 and 2, which could run code."""
 KEEP = 2
+NAME = re.compile(r"[0-9]{9,12}\.ckpt", re.ASCII)
 HEADER_BYTES = 1 << 20
 
 
@@ -65,8 +68,10 @@ def save(folder: Path, state: dict[str, Any], run_id: str, iteration: int, binds
 
 
 def available(folder: Path) -> list[Path]:
-    """Checkpoints in a folder, newest first."""
-    return sorted(folder.glob("[0-9]*.ckpt"), reverse=True)
+    """Checkpoints in a folder, newest first. A link could lead to those of any run, to be read or pruned, and is refused."""
+    if folder.is_symlink():
+        raise CheckpointError(f"{folder} is a link, and links are not followed. Put the folder itself there.")
+    return sorted((path for path in folder.glob("*.ckpt") if NAME.fullmatch(path.name)), reverse=True)
 
 
 def load(path: Path, run_id: str, like: dict[str, Any]) -> dict[str, Any]:
@@ -84,7 +89,7 @@ def load(path: Path, run_id: str, like: dict[str, Any]) -> dict[str, Any]:
         leaves = {**header["values"], **arrays}
         return rebuild(like, {name: take(one, leaves[name]) for name, one in likes.items()})
     except (CheckpointError, Misfit) as error:
-        raise CheckpointError(f"{path} cannot be used: {error}.") from None
+        raise CheckpointError(f"{path} cannot be used: {brief(error)}.") from None
     except Refused as error:
         raise CheckpointError(str(error) if str(path) in str(error) else f"{path} cannot be used: {error}.") from None
     except (OSError, MemoryError) as error:
@@ -97,7 +102,7 @@ def read_binds(path: Path, run_id: str) -> dict[str, Any]:
         with open_regular(path) as file:
             return _read_header(file, run_id)["binds"]
     except CheckpointError as error:
-        raise CheckpointError(f"{path} cannot be used: {error}.") from None
+        raise CheckpointError(f"{path} cannot be used: {brief(error)}.") from None
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read: {error.strerror}.") from None
 

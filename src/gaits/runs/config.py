@@ -18,7 +18,7 @@ import numpy as np
 
 from gaits.algorithms import ALGORITHMS, Algorithm
 from gaits.checks import check_label, check_source, lookup, make_settings, positive, whole_number
-from gaits.console import command
+from gaits.console import brief, command
 from gaits.reading import Refused, read_json
 from gaits.runs.binding import check_config
 from gaits.runs.files import write_text
@@ -79,13 +79,18 @@ class Config:
         if self.name is not None:
             check_label("name", self.name)
         for name in ("task", "algorithm", "id"):
-            if len(getattr(self, name) or "") > NAME_LETTERS:
-                raise ValueError(f"{name} has {len(getattr(self, name)):,} letters; at most {NAME_LETTERS} fit.")
+            if len(str(getattr(self, name))) > NAME_LETTERS:
+                raise ValueError(f"{name} has {len(str(getattr(self, name))):,} letters; at most {NAME_LETTERS} fit.")
         if self.name != self.algorithm and self.name in (*ALGORITHMS, *TASKS):
             raise ValueError(f"name {self.name!r} is that of another algorithm or task; choose one of its own.")
-        for name in ("task_fields", "settings", "versions"):
+        for name in ("task_fields", "settings", "versions", "machine"):
             if not isinstance(getattr(self, name), dict):
                 raise ValueError(f"{name} must be a table; got {getattr(self, name)!r}.")
+        for name, value in {"id": self.id, "created": self.created, "git_revision": self.git_revision or "none"}.items():
+            check_label(name, value)
+        for name, version in self.versions.items():
+            check_label("The name of a package", name)
+            check_label(f"The version of {name}", version)
         if self.own_task is not None and self.own_task.get("source") is not None:
             check_source(self.own_task["source"])
 
@@ -205,7 +210,7 @@ def load_config(folder: Path) -> Config:
     except Refused as error:
         raise ValueError(str(error)) from None
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, MemoryError) as error:
-        raise ValueError(f"{path} cannot be used: {error}") from None
+        raise ValueError(f"{path} cannot be used: {brief(error)}") from None
     check_config(folder, config)
     return config
 

@@ -61,10 +61,7 @@ class RunDirectory:
 
     @property
     def checkpoints(self) -> Path:
-        folder = self.folder / "checkpoint"
-        if folder.is_symlink():
-            raise ValueError(f"{folder} is a link, and links are not followed. Put the folder itself there.")
-        return folder
+        return self.folder / "checkpoint"
 
     @property
     def saved_iteration(self) -> int:

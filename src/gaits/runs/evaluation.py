@@ -6,9 +6,7 @@ what is left when every elite is inserted again by its means.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,8 @@ import numpy as np
 from gaits.archives import Archive, insert, make_archive, summary
 from gaits.console import command
 from gaits.reading import Refused, Shapes, read_arrays
+from gaits.runs import Run
+from gaits.runs.binding import Changed, check_sealed, seal
 from gaits.runs.files import write_text, write_whole
 from gaits.tasks.task import Task
 
@@ -50,11 +50,10 @@ class Evaluation:
         insert(archive, nothing, self.objective.mean(axis=1), self.measures, self.failed)
         return archive
 
-    def save(self, folder: Path, task: Task) -> None:
+    def save(self, run: Run) -> None:
         """evaluation.npz with all of it, evaluation.json with the summary: null where no elite is left to count."""
         arrays = {name: np.asarray(value) for name, value in vars(self).items()}
-        write_whole(folder / "evaluation.npz", lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
-        corrected = summary(self.corrected(task), task.objective_range[0])
+        corrected = summary(self.corrected(run.task), run.task.objective_range[0])
         numbers = {
             "episodes": self.objective.shape[1],
             "seed": self.seed,
@@ -62,25 +61,36 @@ class Evaluation:
             "mean_elite_robustness": _or_none(self.robustness),
             "corrected": {name: _or_none(number) for name, number in corrected.items()},
         }
-        text = json.dumps(numbers, indent=2, allow_nan=False) + "\n"
-        write_text(folder / "evaluation.json", text)
+        write_text(run.folder / "evaluation.json", seal(numbers, run.config.id, arrays))
+        write_whole(run.folder / "evaluation.npz", lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
 
 
 def _or_none(number: float) -> float | None:
     return number if np.isfinite(number) else None
 
 
-def load_evaluation(folder: Path) -> Evaluation | None:
+def load_evaluation(run: Run) -> Evaluation | None:
     """The evaluation saved beside a run, or None if there is none."""
-    path = folder / "evaluation.npz"
+    path = run.folder / "evaluation.npz"
     try:
         arrays: dict[str, Any] = read_arrays(path, check=_check_shapes)
+        check_sealed(path.with_suffix(".json"), run.config.id, arrays)
+        _check_cells(arrays, run.task)
         return Evaluation(**{**arrays, "seed": int(arrays["seed"]), "evaluations": int(arrays["evaluations"])})
     except FileNotFoundError:
         return None
-    except Refused as error:
-        again = command("evaluate", folder)
-        raise ValueError(f"{path} is not a readable evaluation ({error.reason}). Make it again: {again}") from None
+    except (Refused, Changed) as error:
+        again = command("evaluate", run.folder)
+        reason = error.reason if isinstance(error, Refused) else error
+        raise ValueError(f"{path} cannot be used as the run's evaluation: {reason}. Make it again: {again}") from None
+
+
+def _check_cells(arrays: dict[str, np.ndarray], task: Task) -> None:
+    cell, cells = arrays["cell"], task.total_cells
+    if len(np.unique(cell)) < len(cell) or cell.min(initial=0) < 0 or cell.max(initial=0) >= cells:
+        raise Refused("its cells are not those of an archive of the run's task")
+    if arrays["measures"].shape[1] != len(task.measure_names) or not arrays["objective"].shape[1]:
+        raise Refused("its episodes are not those of the run's task")
 
 
 def _check_shapes(shapes: Shapes) -> None:

@@ -45,10 +45,15 @@ def check_output(path: Path) -> None:
 
 def make_folder(path: Path) -> Path:
     """A folder inside a run or a comparison, made if need be. A link in its place could lead out of it, and is refused."""
+    check_folder(path)
     path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def check_folder(path: Path) -> None:
+    """Raise if a link is where such a folder should be."""
     if path.is_symlink():
         raise ValueError(f"{path} is a link, and nothing is written through links. Remove it, then try again.")
-    return path
 
 
 @contextlib.contextmanager

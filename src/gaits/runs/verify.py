@@ -9,7 +9,7 @@ from typing import Any
 from gaits import archives
 from gaits.reading import read_arrays
 from gaits.runs import Run, checkpoint, load_run
-from gaits.runs.binding import FILES, check_file, known, load_manifest, same_arrays
+from gaits.runs.binding import FILES, Changed, check_file, check_sealed, known, load_manifest, same_arrays
 from gaits.runs.directory import RunDirectory, locked
 from gaits.runs.evaluation import load_evaluation
 from gaits.search import Search
@@ -44,10 +44,6 @@ def check_run(folder: Path) -> Verdict:
     good = _check_checkpoints(run, verdict)
     for name in FILES:
         _check_file(run, name, verdict)
-    try:
-        load_evaluation(folder)
-    except ValueError as error:
-        verdict.wrong.append(str(error))
     if not known(folder, run.config.id):
         verdict.notes.append("It was made by an older gaits, which did not bind its files: changed numbers are not noticed.")
     if verdict.wrong and good is not None:
@@ -56,6 +52,7 @@ def check_run(folder: Path) -> Verdict:
         verdict.remedies.append(f"The checkpoint of iteration {int(good.stem)} is good. Go on from it with: {command}")
     elif verdict.wrong:
         _save_archive(folder, verdict)
+    _check_results(run, verdict)
     return verdict
 
 
@@ -75,6 +72,22 @@ def _check_file(run: Run, name: str, verdict: Verdict) -> None:
         verdict.wrong.append(f"{path} is missing.")
     except ValueError as error:
         verdict.wrong.append(str(error))
+
+
+def _check_results(run: Run, verdict: Verdict) -> None:
+    """What was made of the run later, and can be made again."""
+    try:
+        load_evaluation(run)
+    except ValueError as error:
+        verdict.wrong.append(str(error))
+    path = run.folder / "adapt" / "adapt.json"
+    if path.exists():
+        try:
+            if path.parent.is_symlink():
+                raise Changed("its folder is a link, and links are not followed")
+            check_sealed(path, run.config.id)
+        except Changed as error:
+            verdict.wrong.append(f"{path} cannot be used as the run's adaptation: {error}. Make it again with gaits adapt.")
 
 
 def _check_checkpoints(run: Run, verdict: Verdict) -> Path | None:

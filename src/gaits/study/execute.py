@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
+import math
 import threading
 import traceback as tracebacks
 from collections.abc import Iterator, Sequence
@@ -147,7 +148,7 @@ def progress(run: Run) -> pd.DataFrame:
 
     names = ["iteration", "evaluations", "seconds"]
     try:
-        return run.metrics[names].apply(pd.to_numeric, errors="coerce").dropna()
+        return run.metrics[names].apply(pd.to_numeric, errors="coerce").replace([math.inf, -math.inf], math.nan).dropna()
     except (ValueError, KeyError):  # resuming writes them again, from the checkpoint
         return pd.DataFrame(columns=names)
 

@@ -78,6 +78,10 @@ class Study:
 
     def __post_init__(self) -> None:
         check_label("A study's name", self.name)
+        if re.search(r"[/\\:]", self.name) or self.name.startswith("."):
+            raise ValueError(f"A study's name becomes a folder's: no / \\ : in it, and no dot first; got {self.name!r}.")
+        if len(self.seeds) > MAX_SEEDS:
+            raise ValueError(f"There are {len(self.seeds):,} seeds; a study takes {MAX_SEEDS:,} at most.")
         object.__setattr__(self, "evaluations", whole_number("evaluations", self.evaluations, 1))
         object.__setattr__(self, "seeds", tuple(whole_number("A seed", seed, 0) for seed in self.seeds))
         _check_distinct("seeds", self.seeds)

@@ -13,6 +13,7 @@ import numpy as np
 
 from gaits.algorithms import ALGORITHMS
 from gaits.checks import lookup, make_settings
+from gaits.console import brief
 from gaits.reading import JSON_BYTES, parse_json, read_bytes
 from gaits.study.plan import FILE, VERSION, Study, Variant, make_variant, parse_seeds
 from gaits.tasks import TASKS, Changes, Task
@@ -203,4 +204,4 @@ def _in(where: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
+        raise ValueError(f"{brief(where)}: {brief(error)}") from None

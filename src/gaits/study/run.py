@@ -158,7 +158,8 @@ def _names_and_seeds(folder: Path) -> tuple[list[str], list[int]]:
     try:
         document = read_json(folder / FILE)
         variants = [variant["name"] for variant in document.get("variant", [])]
-        return [*document["tasks"], *document.get("algorithms", []), *variants], document["seeds"]
+        names = [*document["tasks"], *document.get("algorithms", []), *variants]
+        return list(map(str, names)), [whole_number("A seed", seed, 0) for seed in document["seeds"]]
     except (OSError, ValueError, LookupError, TypeError, AttributeError):  # there is none, or it is damaged
         return [], []
 

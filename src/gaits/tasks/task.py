@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
 Range = tuple[float, float]
 ARCHIVES = ("grid", "cvt")
 """Archives to choose from. What ribs has besides has no cells, or cells that move; see ``gaits.archives.KINDS``."""
-MAX_CELLS = 50_000
+MAX_CVT_CELLS = 50_000
 """Of a CVT, whose centroids take longer the more there are."""
+MAX_CELLS, MAX_LAYERS, MAX_WEIGHTS = 1_000_000, 20, 10_000_000
+"""Of an archive and of a policy: beyond these, a file that says so would fill the memory before anything is learned."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,17 @@ class Task:
         object.__setattr__(self, "hidden", tuple(whole_number("A hidden layer's size", size, 1) for size in self.hidden))
         lookup("archive with fixed cells", self.archive, dict.fromkeys(ARCHIVES))
         object.__setattr__(self, "cells", self._check_cells())
+        self._check_sizes()
+
+    def _check_sizes(self) -> None:
+        if self.total_cells > MAX_CELLS:
+            raise ValueError(f"An archive has {MAX_CELLS:,} cells at most; got {self.total_cells:,}. Choose a coarser grid.")
+        weights = sum(a * b for a, b in itertools.pairwise((self.obs_dim, *self.hidden, self.action_dim)))
+        if len(self.hidden) > MAX_LAYERS or weights > MAX_WEIGHTS:
+            raise ValueError(
+                f"A policy has {MAX_LAYERS} hidden layers and {MAX_WEIGHTS:,} weights at most; got {len(self.hidden):,} and "
+                f"{weights:,}. Choose a smaller network."
+            )
 
     def _check_cells(self) -> int | None:
         if self.archive == "grid":
@@ -128,8 +142,10 @@ class Task:
                 )
             return None
         cells = whole_number("cells", self.total_cells, 1)
-        if cells > MAX_CELLS:
-            raise ValueError(f"A cvt archive has {MAX_CELLS:,} cells at most; got {cells:,}. Choose fewer cells, or a grid.")
+        if cells > MAX_CVT_CELLS:
+            raise ValueError(
+                f"A cvt archive has {MAX_CVT_CELLS:,} cells at most; got {cells:,}. Choose fewer cells, or a grid."
+            )
         return cells
 
     @property
@@ -260,6 +276,6 @@ def _plain_ranges(given: Range | Sequence[Range]) -> Range | tuple[Range, ...]:
 def _is_range(value: Any) -> bool:
     try:
         low, high = value
-        return math.isfinite(low) and math.isfinite(high) and low < high
-    except (TypeError, ValueError):
+        return math.isfinite(low) and math.isfinite(high) and low < high and math.isfinite(high - low)
+    except (TypeError, ValueError, OverflowError):
         return False
