@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from dataclasses import dataclass, field, replace
@@ -160,6 +161,11 @@ class Record:
             if now not in self._checked:
                 self._read(solutions=True)
                 self._checked[:] = [now]
+
+    def check_policies(self) -> None:
+        """Check all of the archive before a policy is asked for; what is wrong with it is said then."""
+        with contextlib.suppress(Exception), open_file(self.run.folder / "archive.npz") as raw:
+            self._check_whole(raw)
 
     def history(self) -> bytes:
         """Every insertion that was accepted, in order: enough for the page to redraw the archive at any iteration."""
