@@ -13,8 +13,12 @@ from gaits.episodes import EpisodeFailed, Job, Pool, Steps
 from gaits.tasks.task import Task
 from gaits.versions import episode_versions
 
-SLICES = 4
+SLICES = 2
 """A chunk is at most this part of what is left for a thread, so that the last ones are small and end together."""
+TOGETHER = 4
+"""Episodes that a player may play side by side: fewer take as long."""
+WORTHWHILE = 0.02
+"""Seconds that a chunk should take: several times what it costs to send it, to hear of it and to fetch it."""
 TASKS = 8
 """Tasks whose players a worker keeps, one for each of its threads; a study has several."""
 
@@ -33,11 +37,16 @@ class Outcomes(NamedTuple):
     """That it took."""
 
 
-def cut(n: int, threads: int, largest: int) -> Iterator[tuple[int, int]]:
-    """Bounds of chunks of n solutions: large ones first, so that there are few, and single ones at last."""
+def cut(n: int, threads: int, smallest: int, largest: int) -> Iterator[tuple[int, int]]:
+    """Bounds of chunks of n solutions: large ones first, so that there are few, and small ones at last.
+
+    A chunk has ``smallest`` solutions, or a thread's share if that is less, or a whole number of times that, up to ``largest``.
+    """
+    unit = max(1, min(smallest, -(-n // threads), largest))
     start = 0
     while start < n:
-        stop = start + max(1, min(largest, (n - start) // (SLICES * threads)))
+        size = min(largest, (n - start) // (SLICES * threads))
+        stop = min(n, start + max(unit, size - size % unit))
         yield start, stop
         start = stop
 

@@ -8,6 +8,7 @@ leaves costs time and nothing else. What runs on the workers is in ``chunks.py``
 from __future__ import annotations
 
 import contextlib
+import math
 import queue
 import time
 import uuid
@@ -20,7 +21,7 @@ from gaits.checks import above_zero
 from gaits.console import describe, say
 from gaits.episodes import Batch, EpisodeFailed, Job, make_job
 from gaits.evaluation import schedulers
-from gaits.evaluation.chunks import cut, play_chunk, take_outcomes
+from gaits.evaluation.chunks import TOGETHER, WORTHWHILE, cut, play_chunk, take_outcomes
 from gaits.evaluation.compute import Compute
 from gaits.evaluation.results import CLOSED, Evaluator, Results, assemble
 from gaits.evaluation.schedulers import ClusterLost, connect, open_cluster
@@ -68,7 +69,8 @@ class ClusterEvaluator(Evaluator):
         task.problem.check()
         above_zero("deadline", deadline)
         self.task, self.scheduler, self.deadline, self.tls = task, scheduler, deadline, tls
-        self.seconds = 0.0  # that a solution took at most, of late; 0: nothing is known yet
+        self.seconds = 0.0  # that an episode took at most, of late; 0: nothing is known yet
+        self.usual = 0.0  # that an episode took on average, in the last batch
         self._closed = False
         with contextlib.ExitStack() as stack:
             self.address = stack.enter_context(open_cluster(scheduler, workers, tls))
@@ -94,10 +96,13 @@ class ClusterEvaluator(Evaluator):
             self.reconnect()
             return sum(self._ask("ncores", workers=None).values())
 
-    @property
-    def largest(self) -> int:
-        """Solutions that a chunk may have, so that a worker at work is not taken for one that hangs."""
-        return max(1, int(self.deadline / (SAFETY * self.seconds))) if self.seconds else 1
+    def bound(self, each: int) -> tuple[int, int]:
+        """Solutions of ``each`` episodes that a chunk should have, to be worth its way, and those that it may have, so that
+        a worker at work is not taken for one that hangs."""
+        if not self.seconds:
+            return 1, 1
+        worthwhile = max(TOGETHER, math.ceil(WORTHWHILE / self.usual))
+        return -(-worthwhile // each), max(1, int(self.deadline / (SAFETY * self.seconds * each)))
 
     def _ask(self, what: str, **options: Any) -> Any:
         """Ask the scheduler something. It answers, or this is an OSError, as Dask's CommClosedError and TimeoutError are."""
@@ -110,9 +115,9 @@ class ClusterEvaluator(Evaluator):
             raise RuntimeError("This evaluator is closed; make a new one.")
         return ClusterPending(self, make_job(self.task, batch, seeds))
 
-    def note_seconds(self, slowest: float) -> None:
-        """Learn from a batch's slowest solution. What was known fades, or one hiccup would make chunks small for ever."""
-        self.seconds = max(slowest, self.seconds / 2)
+    def note_seconds(self, slowest: float, usual: float) -> None:
+        """Learn what a batch's episodes took. The worst fades, or one hiccup would make chunks small for ever."""
+        self.seconds, self.usual = max(slowest, self.seconds / 2), usual
 
     def send(self, job: Job, chunk: Chunk) -> Any:
         """A future of the chunk's episodes."""
@@ -189,9 +194,9 @@ class ClusterPending:
     def __init__(self, evaluator: ClusterEvaluator, job: Job) -> None:
         self.evaluator, self.job = evaluator, job
         self.out: dict[Any, Chunk] = {}  # by future
-        self.slowest = 0.0  # seconds per solution
+        self.slowest = self.seconds = 0.0  # per episode at most, and of all
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        bounds = cut(len(job.solutions), max(evaluator.threads, 1), evaluator.largest)
+        bounds = cut(len(job.solutions), max(evaluator.threads, 1), *evaluator.bound(job.episodes_each))
         self._send(Chunk(start, stop) for start, stop in bounds)
 
     def _send(self, chunks: Iterable[Chunk]) -> None:
@@ -216,7 +221,8 @@ class ClusterPending:
             with contextlib.suppress(Exception):
                 self.evaluator.client.cancel(list(self.out))
             raise
-        self.evaluator.note_seconds(self.slowest)
+        if self.job.n_episodes:
+            self.evaluator.note_seconds(self.slowest, self.seconds / self.job.n_episodes)
         return assemble(self.job)
 
     def _wait(self) -> list[Any]:
@@ -253,7 +259,8 @@ class ClusterPending:
             for future, played in zip(finished, self.evaluator.fetch(finished), strict=True):
                 chunk = chunks.pop(future)
                 take_outcomes(self.job, chunk.start, played)
-                self.slowest = max(self.slowest, played.seconds / (chunk.stop - chunk.start))
+                self.slowest = max(self.slowest, played.seconds / len(played.end))
+                self.seconds += played.seconds
         except EpisodeFailed:
             raise
         except TimeoutError:  # a worker was stopped between finishing and handing over
