@@ -13,8 +13,8 @@ from gaits.episodes import EpisodeFailed, Job, Pool, Steps
 from gaits.tasks.task import Task
 from gaits.versions import episode_versions
 
-SLICES = 2
-"""A chunk is at most this part of what is left for a thread, so that the last ones are small and end together."""
+SHARE = 0.8
+"""Of what is left, that is handed out in equal chunks to all threads; then of what is left of that, and so on."""
 TOGETHER = 4
 """Episodes that a player may play side by side: fewer take as long."""
 WORTHWHILE = 0.02
@@ -45,10 +45,11 @@ def cut(n: int, threads: int, smallest: int, largest: int) -> Iterator[tuple[int
     unit = max(1, min(smallest, -(-n // threads), largest))
     start = 0
     while start < n:
-        size = min(largest, (n - start) // (SLICES * threads))
-        stop = min(n, start + max(unit, size - size % unit))
-        yield start, stop
-        start = stop
+        size = min(largest, int(SHARE * (n - start) / threads))
+        size = max(unit, size - size % unit)
+        end = min(n, start + threads * size)
+        yield from ((first, min(first + size, end)) for first in range(start, end, size))
+        start = end
 
 
 def play_chunk(task: bytes, job: Job, versions: dict[str, str]) -> Outcomes:

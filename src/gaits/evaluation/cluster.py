@@ -8,6 +8,7 @@ leaves costs time and nothing else. What runs on the workers is in ``chunks.py``
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import queue
 import time
@@ -33,6 +34,8 @@ ATTEMPTS = 10
 it does when more than ``distributed.scheduler.allowed-failures`` (3) of them have died with it."""
 ANSWER = 30.0
 """Seconds in which a scheduler that works answers."""
+REACH = 3.0
+"""Seconds in which a worker on the same network answers."""
 SAFETY = 20
 """A chunk is to take this many times less than the deadline."""
 POLL = 0.5
@@ -101,7 +104,7 @@ class ClusterEvaluator(Evaluator):
         a worker at work is not taken for one that hangs."""
         if not self.seconds:
             return 1, 1
-        worthwhile = max(TOGETHER, math.ceil(WORTHWHILE / self.usual))
+        worthwhile = max(TOGETHER, math.ceil(WORTHWHILE / max(self.usual, 1e-9)))
         return -(-worthwhile // each), max(1, int(self.deadline / (SAFETY * self.seconds * each)))
 
     def _ask(self, what: str, **options: Any) -> Any:
@@ -141,7 +144,21 @@ class ClusterEvaluator(Evaluator):
 
     def fetch(self, futures: list[Any]) -> list[Any]:
         """What was played; a TimeoutError if it does not come within the deadline."""
-        return self.client.sync(self.client._gather, futures, callback_timeout=self.deadline)
+        return self.client.sync(self.client._gather, futures, direct=self._near, callback_timeout=self.deadline)
+
+    @functools.cached_property
+    def _near(self) -> bool:
+        """Whether workers can be reached from here: else all they hand over goes through the scheduler, which has to read it."""
+        from distributed.comm import connect as open_comm
+
+        async def reach(worker: str) -> None:
+            (await open_comm(worker, timeout=REACH, **self.client.connection_args)).abort()
+
+        try:
+            self.client.sync(reach, next(iter(self._ask("ncores", workers=None))), callback_timeout=2 * REACH)
+        except (OSError, StopIteration):
+            return False
+        return True
 
     def give_up_keepers(self, futures: list[Any]) -> None:
         """Restart the workers that keep what was played and do not hand it over."""

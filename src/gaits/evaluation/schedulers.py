@@ -21,6 +21,13 @@ PATIENCE = 60.0
 """Seconds to look for a scheduler that is gone."""
 IGNORE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 """For workers on this terminal: it is for the run, which finishes its iteration with them."""
+UNWATCHED = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500ms",
+    "distributed.worker.memory.monitor-interval": "500ms",
+    "distributed.admin.large-graph-warning-threshold": "1GB",
+}
+"""Of a local cluster, which shares its cores with episodes: Dask's looking at itself takes 6 % of two of them."""
 LOOPBACK = "127.0.0.1"
 Tls = tuple[str, str, str]
 
@@ -107,7 +114,9 @@ def open_cluster(scheduler: str, workers: int | None = None, tls: Tls | None = N
             "loop": event_loop(),
             "preload": [IGNORE_CTRL_C],
         }
-        with kind(n_workers=count, threads_per_worker=1, **options) as cluster:
+        from dask import config
+
+        with config.set(UNWATCHED), kind(n_workers=count, threads_per_worker=1, **options) as cluster:
             cluster.adapt(minimum=count, maximum=count)  # which replaces those that die
             yield cluster.scheduler_address
     elif scheduler == "slurm":
