@@ -148,7 +148,7 @@ class ClusterEvaluator(Evaluator):
 
     @functools.cached_property
     def _near(self) -> bool:
-        """Whether workers can be reached from here: else all they hand over goes through the scheduler, which has to read it."""
+        """Whether workers can be reached from here: else all they hand over has to go through the scheduler."""
         from distributed.comm import connect as open_comm
 
         async def reach(worker: str) -> None:

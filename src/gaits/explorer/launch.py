@@ -79,8 +79,8 @@ def listen(host: str, port: int) -> socket.socket:
             0
         ]
         listener = socket.create_server(address[:2], family=family)
-        # Its connections have this too. asyncio sets it only for sockets that name their protocol, and an answer's last packet
-        # would wait 40 ms for the receiver to confirm the one before.
+        # Its connections have this too. asyncio sets it only for sockets that name their protocol, and the end of an answer
+        # would wait 40 ms for the receiver to confirm what came before.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listener
     except OSError as error:
