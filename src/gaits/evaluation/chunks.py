@@ -40,7 +40,7 @@ class Outcomes(NamedTuple):
 def cut(n: int, threads: int, smallest: int, largest: int) -> Iterator[tuple[int, int]]:
     """Bounds of chunks of n solutions: large ones first, so that there are few, and small ones at last.
 
-    A chunk has ``smallest`` solutions, or a thread's share if that is less, or a whole number of times that, but no more than
+    A chunk has ``smallest`` solutions, or a thread's share if that is less, or a whole number of times that, up to
     ``largest``.
     """
     unit = max(1, min(smallest, -(-n // threads), largest))
