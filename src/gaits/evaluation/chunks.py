@@ -15,14 +15,23 @@ from gaits.versions import episode_versions
 
 SHARE = 0.8
 """Of what is left, that is handed out in equal chunks to all threads; then of what is left of that, and so on."""
-TOGETHER = 4
-"""Episodes that a player may play side by side: fewer take as long."""
 WORTHWHILE = 0.02
 """Seconds that a chunk should take: several times what it costs to send it, to hear of it and to fetch it."""
 TASKS = 8
 """Tasks whose players a worker keeps, one for each of its threads; a study has several."""
 
 _pool = Pool(TASKS)
+
+
+class Sizes(NamedTuple):
+    """Numbers of solutions that a chunk may have."""
+
+    together: int = 1
+    """A player plays so many side by side; fewer take as long."""
+    worthwhile: int = 1
+    """From here on, playing takes longer than sending."""
+    largest: int = 1
+    """Beyond, a worker at work may be taken for one that hangs."""
 
 
 class Outcomes(NamedTuple):
@@ -37,16 +46,12 @@ class Outcomes(NamedTuple):
     """That it took."""
 
 
-def cut(n: int, threads: int, smallest: int, largest: int) -> Iterator[tuple[int, int]]:
-    """Bounds of chunks of n solutions: large ones first, so that there are few, and small ones at last.
-
-    A chunk has ``smallest`` solutions, or a thread's share if that is less, or a whole number of times that, up to
-    ``largest``.
-    """
-    unit = max(1, min(smallest, -(-n // threads), largest))
+def cut(n: int, threads: int, sizes: Sizes) -> Iterator[tuple[int, int]]:
+    """Bounds of chunks of n solutions: large ones first, so that there are few, and small ones at last."""
+    unit = min(max(sizes.together, min(sizes.worthwhile, -(-n // threads))), sizes.largest)
     start = 0
     while start < n:
-        size = min(largest, int(SHARE * (n - start) / threads))
+        size = min(sizes.largest, int(SHARE * (n - start) / threads))
         size = max(unit, size - size % unit)
         end = min(n, start + threads * size)
         yield from ((first, min(first + size, end)) for first in range(start, end, size))

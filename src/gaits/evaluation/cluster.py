@@ -22,7 +22,7 @@ from gaits.checks import above_zero
 from gaits.console import describe, say
 from gaits.episodes import Batch, EpisodeFailed, Job, make_job
 from gaits.evaluation import schedulers
-from gaits.evaluation.chunks import TOGETHER, WORTHWHILE, cut, play_chunk, take_outcomes
+from gaits.evaluation.chunks import WORTHWHILE, Sizes, cut, play_chunk, take_outcomes
 from gaits.evaluation.compute import Compute
 from gaits.evaluation.results import CLOSED, Evaluator, Results, assemble
 from gaits.evaluation.schedulers import ClusterLost, connect, open_cluster
@@ -99,13 +99,15 @@ class ClusterEvaluator(Evaluator):
             self.reconnect()
             return sum(self._ask("ncores", workers=None).values())
 
-    def bound(self, each: int) -> tuple[int, int]:
-        """Solutions of ``each`` episodes that a chunk should have, to be worth its way, and those that it may have, so that
-        a worker at work is not taken for one that hangs."""
+    def sizes(self, each: int) -> Sizes:
+        """Of chunks of solutions with ``each`` episodes, as far as it is known how long those take."""
         if not self.seconds:
-            return 1, 1
-        worthwhile = max(TOGETHER, math.ceil(WORTHWHILE / max(self.usual, 1e-9)))
-        return -(-worthwhile // each), max(1, int(self.deadline / (SAFETY * self.seconds * each)))
+            return Sizes()
+        return Sizes(
+            together=math.ceil(self.task.problem.side_by_side / each),
+            worthwhile=math.ceil(WORTHWHILE / (max(self.usual, 1e-9) * each)),
+            largest=max(1, int(self.deadline / (SAFETY * self.seconds * each))),
+        )
 
     def _ask(self, what: str, **options: Any) -> Any:
         """Ask the scheduler something. It answers, or this is an OSError, as Dask's CommClosedError and TimeoutError are."""
@@ -213,7 +215,7 @@ class ClusterPending:
         self.out: dict[Any, Chunk] = {}  # by future
         self.slowest = self.seconds = 0.0  # per episode at most, and of all
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        bounds = cut(len(job.solutions), max(evaluator.threads, 1), *evaluator.bound(job.episodes_each))
+        bounds = cut(len(job.solutions), max(evaluator.threads, 1), evaluator.sizes(job.episodes_each))
         self._send(Chunk(start, stop) for start, stop in bounds)
 
     def _send(self, chunks: Iterable[Chunk]) -> None:
