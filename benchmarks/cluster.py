@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 import numpy as np
-import psutil
+import psutil  # type: ignore[import-untyped]
 from distributed import Client
 
 import gaits
