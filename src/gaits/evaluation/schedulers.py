@@ -27,7 +27,7 @@ SETTINGS = {
     "distributed.admin.tick.interval": "500ms",
     "distributed.worker.memory.monitor-interval": "500ms",
     "distributed.admin.large-graph-warning-threshold": "1GB",
-    # Dask has workers give back at once what they free; to get it again for every chunk, page by page, takes 8 % of playing.
+    # Dask has workers give back at once what they free; to get it again, page by page, takes some 5 % of playing.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**26,
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**25,
 }
