@@ -312,6 +312,20 @@ def test_a_job_played_in_parts_is_the_job(bounds, episodes):
             np.testing.assert_array_equal(a, b)
 
 
+def test_results_come_through_the_scheduler_where_workers_cannot_be_reached(address, monkeypatch):
+    async def unreachable(*args, **options):
+        raise OSError("no route")
+
+    monkeypatch.setattr("distributed.comm.connect", unreachable)
+    task = hopper()
+    solutions = random_solutions(task, 8)
+    with ClusterEvaluator(task, address) as a, gaits.LocalEvaluator(task, 1) as b:
+        one, other = (e.evaluate(solutions, range(8), transitions=True) for e in (a, b))
+        assert not a._near
+    assert same(one, other)
+    np.testing.assert_array_equal(one.transitions.next_obs, other.transitions.next_obs)
+
+
 def test_one_hiccup_does_not_make_chunks_small_for_ever(address):
     with ClusterEvaluator(own_tasks.point(), address, deadline=60.0) as evaluator:
         evaluator.note_seconds(30.0, 0.01)
