@@ -1,9 +1,9 @@
-"""What a Dask cluster costs: the same batches on 2 threads and on 2 workers, side by side; and how far it goes.
+"""What a Dask cluster costs: the same batches on 2 threads and on 2 workers, side by side; and how far both go.
 
-Usage: python benchmarks/cluster.py [rounds] [task]
+Usage: python benchmarks/cluster.py [ROUNDS] [TASK...]
 
-The last table projects where more workers saturate, from what was measured here: episodes per second of one worker, bytes
-that travel per episode, and the chunks per second and megabytes per second that one scheduler and one client pass on.
+The second table projects what more cores would do, from what one process has to do alone for a batch, measured here:
+checking it and putting results together; with Dask also the client's and the scheduler's time for every chunk and megabyte.
 """
 
 import statistics
@@ -13,76 +13,108 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 import numpy as np
+import psutil  # type: ignore[import-untyped]
 from distributed import Client
 
 import gaits
+from gaits.episodes import Batch, Pool, make_job
+from gaits.evaluation.chunks import cut
 from gaits.evaluation.cluster import ClusterEvaluator
+from gaits.evaluation.results import assemble
 from gaits.evaluation.schedulers import open_cluster
 
 BATCH = 100
-TARGETS = {"with transitions": 0.90, "without": 0.95}
+CORES = 2, 16, 64, 128
+TASKS = ("qd_half_cheetah", "qd_ant", "qd_hopper")
 
 
-def main(rounds: int = 5, name: str = "qd_half_cheetah") -> None:
+def main(rounds: int = 5, names: tuple[str, ...] = TASKS) -> None:
+    print(f"Batches of {BATCH} first policies: 2 threads, and 2 Dask workers of one thread; medians of {rounds} rounds")
+    print("task              transitions steps each     threads     cluster  ratio  chunks  kB each")
+    with open_cluster("local", 2) as address:
+        with Client(address, set_as_default=False) as client:
+            block = np.zeros(1_000_000, np.uint8)
+            per_chunk = cpu(lambda: client.gather(client.map(abs, range(300), pure=False))) / 300
+            per_megabyte = cpu(lambda: client.gather(client.map(np.copy, [block] * 30, pure=False), direct=True)) / 60
+        projections = [side_by_side(name, rounds, address, per_chunk, per_megabyte) for name in names]
+    print(f"\nClient and scheduler: {1e3 * per_chunk:.1f} ms for a chunk and {1e3 * per_megabyte:.1f} ms for a megabyte.")
+    print("Episodes per second on more cores, and the share of what as many cores could play:")
+    print(f"{'task':18}{'batch':>6}{'':9}" + "".join(f"{f'{cores} cores':>16}" for cores in CORES))
+    print("\n".join(line for lines in projections for line in lines))
+
+
+def side_by_side(name: str, rounds: int, address: str, per_chunk: float, per_megabyte: float) -> list[str]:
+    """Print what was measured; return what follows for more cores."""
     task = gaits.make_task(name)
     rng = np.random.default_rng(0)
     solutions = np.stack([task.policy.init(rng) for _ in range(BATCH)])
     with ExitStack() as stack:
-        address = stack.enter_context(open_cluster("local", 2))
         local = stack.enter_context(gaits.LocalEvaluator(task, 2))
         cluster = stack.enter_context(ClusterEvaluator(task, address))
-        for evaluator in (local, cluster):  # compile, start, fill caches
-            evaluator.evaluate(solutions[:4], range(4))
-        speeds: dict[tuple[str, str], list[float]] = {}
-        for i in range(rounds):
-            for kind, keep in (("without", False), ("with transitions", True)):
+        for evaluator in (local, cluster):  # compile, start, fill caches, learn how long episodes are
+            for keep in (True, False):
+                evaluator.evaluate(solutions, range(BATCH), transitions=keep)
+        for keep in (False, True):
+            seconds: dict[str, list[float]] = {"threads": [], "cluster": []}
+            batch, steps, before = Batch(solutions, transitions=keep), 0, carried()
+            for i in range(rounds):
                 for side, evaluator in (("threads", local), ("cluster", cluster)):
                     began = time.perf_counter()
-                    steps = evaluator.evaluate(solutions, np.arange(BATCH) + 1000 * i, transitions=keep).length.sum()
-                    speeds.setdefault((kind, side), []).append(steps / (time.perf_counter() - began))
-        print(f"{task.title}: batches of {BATCH}; 2 threads, and 2 Dask workers of one thread; medians of {rounds} rounds")
-        print(f"{'':18}{'threads':>12}{'cluster':>12}{'ratio':>8}{'target':>8}")
-        for kind, target in TARGETS.items():
-            a, b = (statistics.median(speeds[kind, side]) for side in ("threads", "cluster"))
-            ratio = statistics.median(np.divide(speeds[kind, "cluster"], speeds[kind, "threads"]))
-            print(f"{kind:18}{a:>10,.0f}/s{b:>10,.0f}/s{ratio:>8.0%}{target:>8.0%}")
-        project(task, solutions, local, address)
+                    steps = evaluator.submit(batch, np.arange(BATCH) + 1000 * i).result().length.sum()
+                    seconds[side].append(time.perf_counter() - began)
+            a, b = (steps / statistics.median(seconds[side]) for side in ("threads", "cluster"))
+            ratio = statistics.median(np.divide(seconds["threads"], seconds["cluster"]))
+            chunks = len(list(cut(BATCH, 2, cluster.sizes(1))))
+            each = (carried() - before) / rounds / BATCH / 1e3
+            kind = "kept" if keep else "not kept"
+            columns = f"{steps / BATCH:>10,.0f}{a:>10,.0f}/s{b:>10,.0f}/s{ratio:>7.0%}{chunks:>8}{each:>9,.0f}"
+            print(f"{name:18}{kind:12}{columns}", flush=True)
+        episode = 2 * statistics.median(seconds["threads"]) / BATCH
+    job = make_job(task, batch, range(BATCH))
+    Pool(1).play(task, job)
+    together = median(lambda: Pool(1).play(task, job.part(0, task.problem.side_by_side)))
+    serial = median(lambda: make_job(task, batch, range(BATCH))) + median(lambda: assemble(job))
+    megabytes = 2 * solutions.nbytes / 1e6 + sum(array.nbytes for steps in job.steps.values() for array in steps) / 1e6
+    lines = []
+    for n in (BATCH, 10 * BATCH):
+        for side in ("threads", "Dask"):
+            cells = []
+            for cores in CORES:
+                alone = serial * n / BATCH
+                if side == "Dask":
+                    chunks = len(list(cut(n, cores, cluster.sizes(1))))
+                    alone += chunks * per_chunk + megabytes * n / BATCH * per_megabyte
+                speed = n / (max(n * episode / cores, together) + alone)
+                cells.append(f"{speed:>10,.0f}{speed * episode / cores:>6.0%}")
+            lines.append(f"{name:18}{n:>6,} {side:8}" + "".join(cells))
+    return lines
 
 
-def project(task: gaits.Task, solutions: np.ndarray, local: gaits.LocalEvaluator, address: str) -> None:
-    began = time.perf_counter()
-    results = local.evaluate(solutions[:20], range(20), transitions=True)
-    per_worker = 20 / (time.perf_counter() - began) / 2  # episodes per second of one thread
-    back = sum(getattr(results.transitions, name).nbytes for name in ("obs", "action", "reward")) / 20
-    out = solutions[0].nbytes
-    with Client(address, set_as_default=False) as client:
-        tasks = rate(lambda: client.gather(client.map(abs, range(2000), pure=False)), 2000)
-        block = np.zeros(1_000_000, np.uint8)
-        megabytes = rate(lambda: client.gather(client.map(np.copy, [block] * 60, pure=False)), 2 * 60)
-    print(
-        f"\nAn episode takes {1 / per_worker:.2f} s of a worker; {out / 1e3:.0f} kB go out, {back / 1e3:.0f} kB come back."
-    )
-    print(f"The scheduler and the client here pass on {tasks:,.0f} chunks/s and {megabytes:,.0f} MB/s, there and back.")
-    print(f"{'workers':>8}{'episodes/s':>12}{'chunks/s':>10}{'of limit':>10}{'MB/s':>8}{'of limit':>10}")
-    for workers in (2, 100, 1000):
-        episodes = workers * per_worker
-        volume = episodes * (out + back) / 1e6
-        shares = f"{episodes / tasks:>10.0%}{volume:>8.0f}{volume / megabytes:>10.0%}"
-        print(f"{workers:>8,}{episodes:>12,.0f}{episodes:>10,.0f}{shares}")
-    limit = min(tasks / per_worker, megabytes * 1e6 / (out + back) / per_worker)
-    print(f"With a chunk per episode, the worst case, {limit:,.0f} workers saturate it. Batches must grow with the cluster:")
-    print("1,000 workers need chunks of ten episodes: tens of thousands of solutions, or a scheduler for each run.")
+def carried() -> int:
+    """Bytes that processes of this machine have sent each other."""
+    return psutil.net_io_counters(pernic=True)["lo"].bytes_sent
 
 
-def rate(action: Callable[[], object], n: int) -> float:
-    """Things per second, the median of three."""
-    speeds = []
+def cpu(action: Callable[[], object]) -> float:
+    """Processor seconds of this process, in which client and scheduler are; the median of three."""
+    times = []
     for _ in range(3):
+        began = time.process_time()
+        action()
+        times.append(time.process_time() - began)
+    return statistics.median(times)
+
+
+def median(action: Callable[[], object]) -> float:
+    times = []
+    for _ in range(7):
         began = time.perf_counter()
         action()
-        speeds.append(n / (time.perf_counter() - began))
-    return statistics.median(speeds)
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
 
 
 if __name__ == "__main__":
-    main(*(int(word) if word.isdigit() else word for word in sys.argv[1:]))  # type: ignore[arg-type]
+    words = sys.argv[1:]
+    rounds = int(words.pop(0)) if words and words[0].isdigit() else 5
+    main(rounds, tuple(words) or TASKS)

@@ -4,7 +4,7 @@ Usage: python benchmarks/explorer.py [RUN...]
        python benchmarks/explorer.py --clicks 1000 [RUN...]     memory of the server over so many clicks
 
 Plays the best elites of each run, three times each with new seeds; without RUN, of two that it trains first (some minutes).
-Target: 300 ms for QD Hopper, 1 s for QD Ant with its 1000 steps.
+Target: 100 ms for QD Hopper, 250 ms for QD Ant with its 1000 steps.
 """
 
 import contextlib

@@ -24,7 +24,7 @@ import gaits
 from gaits.cli import main
 from gaits.episodes import Batch, Pool, make_job
 from gaits.evaluation import Compute, EpisodeFailed, cluster, schedulers
-from gaits.evaluation.chunks import cut, play_chunk, take_outcomes
+from gaits.evaluation.chunks import Sizes, cut, play_chunk, take_outcomes
 from gaits.evaluation.cluster import ClusterEvaluator
 from gaits.evaluation.schedulers import ClusterLost, find_address, make_security, open_cluster
 
@@ -139,11 +139,12 @@ def test_a_worker_that_is_only_slow_is_left_alone(address, capsys):
     task = own_tasks.point()
     solutions = random_solutions(task, 60)
     with ClusterEvaluator(task, address, deadline=60.0) as evaluator:
-        assert evaluator.largest == 1
+        assert evaluator.sizes(1) == Sizes(largest=1)
         evaluator.evaluate(solutions, range(60))
         assert evaluator.seconds > 0
-        evaluator.seconds = 1.5
-        assert evaluator.largest == 2
+        evaluator.seconds = evaluator.usual = 1.5
+        assert evaluator.sizes(1).largest == 2
+        assert evaluator.sizes(2).largest == 1
         sizes = [chunk.stop - chunk.start for chunk in evaluator.submit(Batch(solutions), range(60)).out.values()]
         assert max(sizes) == 2
     assert "restarting" not in capsys.readouterr().err
@@ -270,11 +271,22 @@ def test_a_study_shares_a_cluster(address, expected, tmp_path):
 @pytest.mark.parametrize("threads", [1, 2, 7, 100, 1000])
 @pytest.mark.parametrize("n", [0, 1, 5, 100, 1001])
 def test_chunks_cover_a_batch_and_get_smaller(n, threads):
-    bounds = list(cut(n, threads, largest=20))
+    bounds = list(cut(n, threads, Sizes(together=4, worthwhile=8, largest=20)))
     assert [i for start, stop in bounds for i in range(start, stop)] == list(range(n))
     sizes = [stop - start for start, stop in bounds]
     assert sizes == sorted(sizes, reverse=True)
-    assert all(size <= max(1, min(20, n // (4 * threads))) for size in sizes)
+    assert all(4 <= size <= 20 for size in sizes[:-1])
+
+
+def test_chunks_are_few_where_episodes_are_short_and_many_where_they_may_hang():
+    def sizes(threads, **limits):
+        return [stop - start for start, stop in cut(100, threads, Sizes(**limits))]
+
+    assert sizes(2, together=4, worthwhile=1, largest=1000) == [40, 40, 8, 8, 4]
+    assert sizes(200, together=4, worthwhile=1, largest=1000) == [4] * 25
+    assert sizes(200, together=1, worthwhile=1, largest=1000) == [1] * 100
+    assert sizes(2, together=4, worthwhile=900, largest=1000) == [50, 50]
+    assert sizes(2, together=4, worthwhile=1, largest=1) == [1] * 100
 
 
 @pytest.mark.parametrize("episodes", [1, 3])
@@ -300,15 +312,30 @@ def test_a_job_played_in_parts_is_the_job(bounds, episodes):
             np.testing.assert_array_equal(a, b)
 
 
+def test_results_come_through_the_scheduler_where_workers_cannot_be_reached(address, monkeypatch):
+    async def unreachable(*args, **options):
+        raise OSError("no route")
+
+    monkeypatch.setattr("distributed.comm.connect", unreachable)
+    task = hopper()
+    solutions = random_solutions(task, 8)
+    with ClusterEvaluator(task, address) as a, gaits.LocalEvaluator(task, 1) as b:
+        one, other = (e.evaluate(solutions, range(8), transitions=True) for e in (a, b))
+        assert not a._near
+    assert same(one, other)
+    np.testing.assert_array_equal(one.transitions.next_obs, other.transitions.next_obs)
+
+
 def test_one_hiccup_does_not_make_chunks_small_for_ever(address):
     with ClusterEvaluator(own_tasks.point(), address, deadline=60.0) as evaluator:
-        evaluator.note_seconds(30.0)
-        assert evaluator.largest == 1
+        evaluator.note_seconds(30.0, 0.01)
+        assert evaluator.sizes(1) == Sizes(1, 2, 1)
         for _ in range(20):
-            evaluator.note_seconds(0.01)
-        assert evaluator.largest == 300
-        evaluator.note_seconds(0.1)  # a slower batch counts at once
-        assert evaluator.largest == 30
+            evaluator.note_seconds(0.01, 0.001)
+        assert evaluator.sizes(1) == Sizes(1, 20, 300)
+        assert evaluator.sizes(10) == Sizes(1, 2, 30)
+        evaluator.note_seconds(0.1, 0.01)  # a slower batch counts at once
+        assert evaluator.sizes(1) == Sizes(1, 2, 30)
 
 
 @pytest.mark.parametrize(

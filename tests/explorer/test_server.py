@@ -115,6 +115,16 @@ def test_curves_are_thinned(client, tmp_path):
     assert long["qd_score"][-1] == run.metrics["qd_score"].iloc[-1]
 
 
+def test_an_archive_that_is_shown_is_checked_before_the_first_click(tmp_path):
+    make_centroid_run(tmp_path / "run")
+    record, *_ = make_records([load_run(tmp_path / "run")])
+    with TestClient(make_app([record]), base_url="http://localhost") as client:
+        assert client.get("/api/runs/0/archive").status_code == 200
+    (checked,) = record._checked
+    record.elite(record.archive()["cell"][0])
+    assert record._checked == [checked]
+
+
 def test_an_archive_of_centroids(tmp_path):
     make_centroid_run(tmp_path / "run")
     told = client_of(tmp_path / "run").get("/api/runs/0/archive").json()

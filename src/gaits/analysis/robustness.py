@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +13,14 @@ import numpy as np
 
 from gaits.checks import whole_number
 from gaits.episodes import check_seed
-from gaits.evaluation import make_evaluator
+from gaits.evaluation import Batch, Evaluator, Pending, Results, make_evaluator
 from gaits.evaluation.compute import make_compute
 from gaits.runs import Run, load_run
 from gaits.runs.evaluation import Evaluation, load_evaluation
 from gaits.search import episode_seeds
 
-CHUNK = 50
-"""Elites per batch, so that there is progress to show."""
+SECONDS = 1.0
+"""That a batch of elites should take at least: there is progress to show, and nobody waits often for the slowest."""
 
 
 def evaluate_run(
@@ -51,17 +53,9 @@ def evaluate_run(
     n = len(data["index"])
     if n == 0:
         raise ValueError(f"The archive of {run.folder} is empty: there is nothing to evaluate. Train it first.")
-    statistics = {name: data[name] for name in ("obs_mean", "obs_std") if name in data}
     seeds = episode_seeds(seed, 0, episodes)
-    parts = []
     with make_evaluator(run.task, make_compute(compute)) as evaluator:
-        for start in range(0, n, CHUNK):
-            rows = slice(start, min(start + CHUNK, n))
-            solutions = data["solution"][rows]
-            options: dict[str, Any] = {name: values[rows] for name, values in statistics.items()}
-            parts.append(evaluator.evaluate(solutions, np.tile(seeds, (len(solutions), 1)), **options))
-            if progress is not None:
-                progress(rows.stop, n)
+        parts = list(_play(evaluator, data, seeds, progress or (lambda done, total: None)))
     evaluation = Evaluation(
         cell=data["index"],
         recorded=data["objective"],
@@ -73,3 +67,24 @@ def evaluate_run(
     )
     evaluation.save(run)
     return evaluation
+
+
+def _play(
+    evaluator: Evaluator, data: dict[str, np.ndarray], seeds: np.ndarray, progress: Callable[[int, int], None]
+) -> Iterator[Results]:
+    """Results of all elites, in batches that grow until they take long enough; one is always under way."""
+    n, size, start = len(data["index"]), 1, 0
+    under_way: deque[tuple[int, Pending]] = deque()
+    while start < n or under_way:
+        while start < n and len(under_way) < 2:
+            stop = min(start + size, n)
+            statistics: dict[str, Any] = {name: data[name][start:stop] for name in ("obs_mean", "obs_std") if name in data}
+            batch = Batch(data["solution"][start:stop], **statistics)
+            under_way.append((stop, evaluator.submit(batch, np.tile(seeds, (len(batch), 1)))))
+            start = stop
+        began = time.monotonic()
+        stop, pending = under_way.popleft()
+        yield pending.result()
+        progress(stop, n)
+        if time.monotonic() - began < SECONDS:
+            size *= 2

@@ -90,7 +90,7 @@ def evaluate(
             say(f"left out {folder}: {error}")
             failed += 1
             continue
-        before = summary(run.archive, run.task.objective_range[0])
+        before = summary(run.objectives, run.task.objective_range[0])
         after = summary(found.corrected(run.task), run.task.objective_range[0])
         tell(f"{folder}: mean elite robustness {found.robustness:,.2f} over {episodes} episodes")
         for name, title in (("qd_score", "QD score"), ("coverage", "coverage"), ("objective_max", "best")):

@@ -13,12 +13,25 @@ from gaits.episodes import EpisodeFailed, Job, Pool, Steps
 from gaits.tasks.task import Task
 from gaits.versions import episode_versions
 
-SLICES = 4
-"""A chunk is at most this part of what is left for a thread, so that the last ones are small and end together."""
+SHARE = 0.8
+"""Of what is left, that is handed out in equal chunks to all threads; then of what is left of that, and so on."""
+WORTHWHILE = 0.02
+"""Seconds that a chunk should take: several times what it costs to send it, to hear of it and to fetch it."""
 TASKS = 8
 """Tasks whose players a worker keeps, one for each of its threads; a study has several."""
 
 _pool = Pool(TASKS)
+
+
+class Sizes(NamedTuple):
+    """Numbers of solutions that a chunk may have."""
+
+    together: int = 1
+    """A player plays so many side by side; fewer take as long."""
+    worthwhile: int = 1
+    """From here on, playing takes longer than sending."""
+    largest: int = 1
+    """Beyond, a worker at work may be taken for one that hangs."""
 
 
 class Outcomes(NamedTuple):
@@ -33,13 +46,16 @@ class Outcomes(NamedTuple):
     """That it took."""
 
 
-def cut(n: int, threads: int, largest: int) -> Iterator[tuple[int, int]]:
-    """Bounds of chunks of n solutions: large ones first, so that there are few, and single ones at last."""
+def cut(n: int, threads: int, sizes: Sizes) -> Iterator[tuple[int, int]]:
+    """Bounds of chunks of n solutions: large ones first, so that there are few, and small ones at last."""
+    unit = min(max(sizes.together, min(sizes.worthwhile, -(-n // threads))), sizes.largest)
     start = 0
     while start < n:
-        stop = start + max(1, min(largest, (n - start) // (SLICES * threads)))
-        yield start, stop
-        start = stop
+        size = min(sizes.largest, int(SHARE * (n - start) / threads))
+        size = max(unit, size - size % unit)
+        end = min(n, start + threads * size)
+        yield from ((first, min(first + size, end)) for first in range(start, end, size))
+        start = end
 
 
 def play_chunk(task: bytes, job: Job, versions: dict[str, str]) -> Outcomes:

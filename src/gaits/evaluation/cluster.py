@@ -8,6 +8,8 @@ leaves costs time and nothing else. What runs on the workers is in ``chunks.py``
 from __future__ import annotations
 
 import contextlib
+import functools
+import math
 import queue
 import time
 import uuid
@@ -20,7 +22,7 @@ from gaits.checks import above_zero
 from gaits.console import describe, say
 from gaits.episodes import Batch, EpisodeFailed, Job, make_job
 from gaits.evaluation import schedulers
-from gaits.evaluation.chunks import cut, play_chunk, take_outcomes
+from gaits.evaluation.chunks import WORTHWHILE, Sizes, cut, play_chunk, take_outcomes
 from gaits.evaluation.compute import Compute
 from gaits.evaluation.results import CLOSED, Evaluator, Results, assemble
 from gaits.evaluation.schedulers import ClusterLost, connect, open_cluster
@@ -32,6 +34,8 @@ ATTEMPTS = 10
 it does when more than ``distributed.scheduler.allowed-failures`` (3) of them have died with it."""
 ANSWER = 30.0
 """Seconds in which a scheduler that works answers."""
+REACH = 3.0
+"""Seconds in which a worker on the same network answers."""
 SAFETY = 20
 """A chunk is to take this many times less than the deadline."""
 POLL = 0.5
@@ -68,7 +72,8 @@ class ClusterEvaluator(Evaluator):
         task.problem.check()
         above_zero("deadline", deadline)
         self.task, self.scheduler, self.deadline, self.tls = task, scheduler, deadline, tls
-        self.seconds = 0.0  # that a solution took at most, of late; 0: nothing is known yet
+        self.seconds = 0.0  # that an episode took at most, of late; 0: nothing is known yet
+        self.usual = 0.0  # that an episode took on average, in the last batch
         self._closed = False
         with contextlib.ExitStack() as stack:
             self.address = stack.enter_context(open_cluster(scheduler, workers, tls))
@@ -94,10 +99,15 @@ class ClusterEvaluator(Evaluator):
             self.reconnect()
             return sum(self._ask("ncores", workers=None).values())
 
-    @property
-    def largest(self) -> int:
-        """Solutions that a chunk may have, so that a worker at work is not taken for one that hangs."""
-        return max(1, int(self.deadline / (SAFETY * self.seconds))) if self.seconds else 1
+    def sizes(self, each: int) -> Sizes:
+        """Of chunks of solutions with ``each`` episodes, as far as it is known how long those take."""
+        if not self.seconds:
+            return Sizes()
+        return Sizes(
+            together=math.ceil(self.task.problem.side_by_side / each),
+            worthwhile=math.ceil(WORTHWHILE / (max(self.usual, 1e-9) * each)),
+            largest=max(1, int(self.deadline / (SAFETY * self.seconds * each))),
+        )
 
     def _ask(self, what: str, **options: Any) -> Any:
         """Ask the scheduler something. It answers, or this is an OSError, as Dask's CommClosedError and TimeoutError are."""
@@ -110,9 +120,9 @@ class ClusterEvaluator(Evaluator):
             raise RuntimeError("This evaluator is closed; make a new one.")
         return ClusterPending(self, make_job(self.task, batch, seeds))
 
-    def note_seconds(self, slowest: float) -> None:
-        """Learn from a batch's slowest solution. What was known fades, or one hiccup would make chunks small for ever."""
-        self.seconds = max(slowest, self.seconds / 2)
+    def note_seconds(self, slowest: float, usual: float) -> None:
+        """Learn what a batch's episodes took. The worst fades, or one hiccup would make chunks small for ever."""
+        self.seconds, self.usual = max(slowest, self.seconds / 2), usual
 
     def send(self, job: Job, chunk: Chunk) -> Any:
         """A future of the chunk's episodes."""
@@ -136,7 +146,21 @@ class ClusterEvaluator(Evaluator):
 
     def fetch(self, futures: list[Any]) -> list[Any]:
         """What was played; a TimeoutError if it does not come within the deadline."""
-        return self.client.sync(self.client._gather, futures, callback_timeout=self.deadline)
+        return self.client.sync(self.client._gather, futures, direct=self._near, callback_timeout=self.deadline)
+
+    @functools.cached_property
+    def _near(self) -> bool:
+        """Whether workers can be reached from here: else all they hand over has to go through the scheduler."""
+        from distributed.comm import connect as open_comm
+
+        async def reach(worker: str) -> None:
+            (await open_comm(worker, timeout=REACH, **self.client.connection_args)).abort()
+
+        try:
+            self.client.sync(reach, next(iter(self._ask("ncores", workers=None))), callback_timeout=2 * REACH)
+        except (OSError, StopIteration):
+            return False
+        return True
 
     def give_up_keepers(self, futures: list[Any]) -> None:
         """Restart the workers that keep what was played and do not hand it over."""
@@ -189,9 +213,9 @@ class ClusterPending:
     def __init__(self, evaluator: ClusterEvaluator, job: Job) -> None:
         self.evaluator, self.job = evaluator, job
         self.out: dict[Any, Chunk] = {}  # by future
-        self.slowest = 0.0  # seconds per solution
+        self.slowest = self.seconds = 0.0  # per episode at most, and of all
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        bounds = cut(len(job.solutions), max(evaluator.threads, 1), evaluator.largest)
+        bounds = cut(len(job.solutions), max(evaluator.threads, 1), evaluator.sizes(job.episodes_each))
         self._send(Chunk(start, stop) for start, stop in bounds)
 
     def _send(self, chunks: Iterable[Chunk]) -> None:
@@ -216,7 +240,8 @@ class ClusterPending:
             with contextlib.suppress(Exception):
                 self.evaluator.client.cancel(list(self.out))
             raise
-        self.evaluator.note_seconds(self.slowest)
+        if self.job.n_episodes:
+            self.evaluator.note_seconds(self.slowest, self.seconds / self.job.n_episodes)
         return assemble(self.job)
 
     def _wait(self) -> list[Any]:
@@ -253,7 +278,8 @@ class ClusterPending:
             for future, played in zip(finished, self.evaluator.fetch(finished), strict=True):
                 chunk = chunks.pop(future)
                 take_outcomes(self.job, chunk.start, played)
-                self.slowest = max(self.slowest, played.seconds / (chunk.stop - chunk.start))
+                self.slowest = max(self.slowest, played.seconds / len(played.end))
+                self.seconds += played.seconds
         except EpisodeFailed:
             raise
         except TimeoutError:  # a worker was stopped between finishing and handing over

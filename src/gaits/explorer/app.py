@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -63,7 +64,7 @@ def make_app(
         Route("/static/{name}", _asset),
         Route("/api/runs", _runs),
         Route("/api/runs/{run}/metrics", _of_run(lambda record, request: Answer(record.metrics()))),
-        Route("/api/runs/{run}/archive", _of_run(lambda record, request: Answer(record.archive()))),
+        Route("/api/runs/{run}/archive", _of_run(_archive)),
         Route("/api/runs/{run}/history", _of_run(lambda record, request: Response(record.history(), media_type=BINARY))),
         Route("/api/runs/{run}/robot", _of_run(_robot)),
         Route("/api/runs/{run}/episode", _episode, methods=["POST"]),
@@ -145,6 +146,11 @@ def _describe(record: Record) -> dict[str, Any]:
             return record.describe()
     except ValueError as error:
         return record.describe_briefly(str(error)[:MAX_MESSAGE])
+
+
+def _archive(record: Record, request: Request) -> Response:
+    """The archive on the page. A click will follow, so its policies are checked meanwhile."""
+    return Answer(record.archive(), background=BackgroundTask(record.check_policies))
 
 
 def _robot(record: Record, request: Request) -> Response:

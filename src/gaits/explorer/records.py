@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from dataclasses import dataclass, field, replace
@@ -187,6 +188,11 @@ class Record:
             if self._checked.get("archive", ("", None))[0] != now:
                 self._read(solutions=True)
                 self._checked["archive"] = now, None
+
+    def check_policies(self) -> None:
+        """Check all of the archive before a policy is asked for; what is wrong with it is said then."""
+        with contextlib.suppress(Exception):
+            self._check_whole()
 
     def history(self) -> bytes:
         """Every insertion that was accepted, in order: enough for the page to redraw the archive at any iteration."""

@@ -26,6 +26,8 @@ class Problem:
     """How to get its ``modules``."""
     own_process: ClassVar[bool] = False
     """Whether a player on this machine needs a process of its own."""
+    side_by_side: ClassVar[int] = 1
+    """Episodes that a player plays at once, in about the time of one."""
     source: str | None = None
     """``MODULE:NAME`` that gives the task, if it came from there."""
 

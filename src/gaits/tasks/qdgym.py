@@ -27,6 +27,7 @@ class Robot(Problem):
     flags in the observation, and ``measured_feet`` are the positions in it whose contact time is a measure.
     """
 
+    side_by_side: ClassVar = 4
     remedy: ClassVar = "Bullet, for GAITS_PHYSICS asks for it. Unset that, or: pip install 'gaits[bullet]'"
 
     model: str
