@@ -330,6 +330,18 @@ def test_a_changed_configuration(run, capsys):
     assert check_run(run).wrong == []
 
 
+def test_a_misspelled_field(run, capsys):
+    path = run / "config.json"
+    path.write_text(path.read_text().replace("checkpoint_minutes", "checkpoint_minute"))
+    noticed(run, capsys, "No field of a configuration is called 'checkpoint_minute'")
+
+
+def test_a_manifest_of_no_run(run, capsys):
+    told = json.loads((run / "manifest.json").read_text())
+    (run / "manifest.json").write_text(json.dumps({key: value for key, value in told.items() if key != "run"}))
+    noticed(run, capsys, "manifest.json is damaged")
+
+
 def test_what_may_be_edited(run):
     edit(run, name="mine", evaluations=64)
     assert check_run(run).wrong == []

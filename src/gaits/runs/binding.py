@@ -74,7 +74,7 @@ def load_manifest(folder: Path, run_id: str) -> dict[str, Any] | None:
     try:
         binds = content["binds"]
         sound = content["format"] == FORMAT and content["version"] == VERSION and binds.keys() == {*FILES, "config"}
-        sound = sound and _is_sound(binds)
+        sound = sound and "run" in content and _is_sound(binds)
     except (KeyError, TypeError, AttributeError):
         sound = False
     if not sound:

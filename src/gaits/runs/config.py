@@ -198,8 +198,10 @@ def load_config(folder: Path) -> Config:
         version = content["version"]
         if version != VERSION:
             raise ValueError(f"it has version {version}, and this gaits reads version {VERSION}")
-        known = {field.name for field in dataclasses.fields(Config)}
-        config = Config(**{key: value for key, value in content.items() if key in known})
+        known = {field.name: field for field in dataclasses.fields(Config)}
+        for key in content:
+            lookup("field of a configuration", key, known)  # a default would stand for the one that was misspelled
+        config = Config(**content)
         lookup("algorithm", config.algorithm, ALGORITHMS)
         config.make_task()
         config.make_settings()
