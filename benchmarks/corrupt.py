@@ -37,7 +37,6 @@ COMMANDS = {
     "export": ["export", "RUN"],
     "adapt": ["adapt", "RUN", "--damage", "foot_joint=0.5", "--trials", "2", "--episodes", "2", "--workers", "1", "--json"],
 }
-TIMES = {"seconds", "seconds_evaluate", "seconds_learn"}
 HANG = 60
 FORBIDDEN = ("os.system", "os.exec", "os.posix_spawn", "os.spawn", "pickle.find_class", "marshal.loads", "ctypes.dlopen")
 
@@ -139,7 +138,8 @@ def results(name: str, run: Path, out: str) -> dict[str, Any]:
         return {**tables, **stored, "metrics": (run / "metrics.csv").read_text()}
     if name == "resume":
         table = pd.read_csv(run / "metrics.csv")
-        return {**arrays(run / "archive.npz"), **table.drop(columns=TIMES & set(table)).to_dict("list")}  # type: ignore[dict-item]
+        columns = {str(key): values.tolist() for key, values in table.items() if not str(key).startswith("seconds")}
+        return {**arrays(run / "archive.npz"), **columns}
     if name == "evaluate":
         return arrays(run / "evaluation.npz")
     if name == "export":

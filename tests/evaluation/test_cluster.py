@@ -97,7 +97,7 @@ def test_workers_killed_all_the_time_change_nothing(fragile, expected, tmp_path)
         from distributed import Client
 
         with Client(fragile, set_as_default=False) as client:
-            while not done.wait(2.0):
+            while not (killed and done.wait(2.0)):
                 with contextlib.suppress(Exception):
                     victim = sorted(client.run(os.getpid).values())[len(killed) % 2]
                     os.kill(victim, signal.SIGKILL)
@@ -110,7 +110,6 @@ def test_workers_killed_all_the_time_change_nothing(fragile, expected, tmp_path)
     finally:
         done.set()
         killer.join()
-    assert killed
     assert_same_archive(run.folder, expected)
     assert run.metrics["evaluations"].iloc[-1] == 200
 
