@@ -7,8 +7,9 @@ Early is from the start of a run, where robots soon fall. Late has a full replay
 tenth of the elites of a run of the same task, one of those given; without, only tasks whose robots never fall have a late
 row. The process is kept to so many cores, and uses them all for episodes and for critics. Each part of an iteration is timed
 where it happens. *alone* is the same episodes with nothing beside them. *floor* is what the matrix products of critics,
-variation and gradients take in plain BLAS. *rest* is the share of an iteration that is none of episodes, critics, variation
-and gradients. Of a checkpoint, what beginning one takes is spread over the iterations between two.
+variation and gradients take in plain BLAS. *rest* is the share of an iteration in which it asks, tells, records and saves;
+critics, variation and gradients are not in it. Of a checkpoint, what beginning one takes is spread over the iterations
+between two.
 """
 
 from __future__ import annotations
@@ -194,9 +195,9 @@ def measure(task: Task, name: str, cores: int, iterations: int, elites: Any) -> 
     t = {part: value / iterations for part, value in t.items()}
     t["checkpoint"] = min(held_up / config.checkpoint_iterations, MAX_CHECKPOINT_SHARE * t["iteration"])
     t["iteration"] += t["checkpoint"]
-    played = t["alone"] + t["critics"] + t["variation"] + t["gradients"]
+    beside = sum(t[part] for part in ("ask", "tell", "record", "checkpoint"))
     steps = search.counters.steps / sum(len(seeds) for _, seeds in clock.batches)
-    return t | {"rest": 1 - played / t["iteration"], "steps": steps, "evaluations": evaluations}
+    return t | {"rest": beside / t["iteration"], "steps": steps, "evaluations": evaluations}
 
 
 def fill(algorithm: Any, task: Task, elites: dict[str, np.ndarray]) -> None:
