@@ -19,7 +19,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from gaits.console import say
 
 PACKAGE = Path(__file__).parent
-SHARED = ("compiling.py", "policies.py")
+SHARED = ("compiling.py", "pcg64.py", "policies.py")
 """Files that compiled code of every room has something from."""
 
 # Without the numpy error model every division checks for zero and raises.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import extending, njit, types
+from numba import types
 from numba.core.typing.templates import signature
 from numba.np.random._constants import (
     fi_double,
@@ -27,16 +27,13 @@ from numba.np.random._constants import (
 )
 
 from gaits import memory
-from gaits.compiling import entry
+from gaits.compiling import entry, inline
+from gaits.pcg64 import advance, intrinsic, output
 from gaits.states import generator_state, restore_generator
 
 U = np.uint64
-MULTIPLIER_HIGH, MULTIPLIER_LOW = U(0x2360ED051FC65DA4), U(0x4385DF649FCCF645)
 WORD = (1 << 64) - 1
 UNIT, UNIT_F = 1.0 / (1 << 53), np.float32(1.0 / (1 << 24))
-
-intrinsic: Any = extending.intrinsic
-inline: Any = njit(forceinline=True, error_model="numpy")
 
 
 class Normals:
@@ -103,21 +100,6 @@ def _draw(fill: Any, rng: np.random.Generator, out: np.ndarray, *options: float)
         rng.bit_generator.state = {**state, **then}
 
 
-# --- PCG64 ----------------------------------------------------------------------------------------------------------------
-
-
-@intrinsic
-def _high_product(typingctx, a, b):
-    """The upper 64 bits of a product."""
-
-    def codegen(context, builder, sig, args):
-        wide = ir.IntType(128)
-        product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
-        return builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64))
-
-    return signature(types.uint64, types.uint64, types.uint64), codegen
-
-
 @intrinsic
 def _flip(typingctx, x, negative):
     """x with its sign turned if the other is one, not zero."""
@@ -129,21 +111,6 @@ def _flip(typingctx, x, negative):
         return builder.bitcast(bits, args[0].type)
 
     return signature(x, x, types.uint64), codegen
-
-
-@inline
-def _advance(high, low, add_high, add_low):
-    """The next state: state * multiplier + increment, in 128 bits."""
-    product = low * MULTIPLIER_LOW
-    carry = _high_product(low, MULTIPLIER_LOW) + high * MULTIPLIER_LOW + low * MULTIPLIER_HIGH
-    total = product + add_low
-    return carry + add_high + U(total < product), total
-
-
-@inline
-def _output(high, low):
-    turn, mixed = high >> U(58), high ^ low
-    return (mixed >> turn) | (mixed << ((U(64) - turn) & U(63)))
 
 
 @inline
@@ -166,25 +133,25 @@ def _fill(words, out, sigma):
     high, low, add_high, add_low = words[0], words[1], words[2], words[3]
     i = 0
     while i < out.size:
-        high, low = _advance(high, low, add_high, add_low)
-        word = _output(high, low)
+        high, low = advance(high, low, add_high, add_low)
+        word = output(high, low)
         layer, size = word & U(0xFF), (word >> U(9)) & U(0x000FFFFFFFFFFFFF)
         x = _flip(np.float64(np.int64(size)) * wi_double[layer], (word >> U(8)) & U(1))
         if size >= ki_double[layer]:  # 1.5 % of all
-            high, low = _advance(high, low, add_high, add_low)
-            u = _unit(_output(high, low))
+            high, low = advance(high, low, add_high, add_low)
+            u = _unit(output(high, low))
             if layer > 0:
                 if (fi_double[layer - U(1)] - fi_double[layer]) * u + fi_double[layer] >= np.exp(-0.5 * x * x):
                     continue
             else:
                 while True:
                     beyond = -ziggurat_nor_inv_r * np.log1p(-u)
-                    high, low = _advance(high, low, add_high, add_low)
-                    y = -np.log1p(-_unit(_output(high, low)))
+                    high, low = advance(high, low, add_high, add_low)
+                    y = -np.log1p(-_unit(output(high, low)))
                     if y + y > beyond * beyond:
                         break
-                    high, low = _advance(high, low, add_high, add_low)
-                    u = _unit(_output(high, low))
+                    high, low = advance(high, low, add_high, add_low)
+                    u = _unit(output(high, low))
                 x = _flip(ziggurat_nor_r + beyond, (size >> U(8)) & U(1))
         out[i] = sigma * x
         i += 1
@@ -196,8 +163,8 @@ def _half(high, low, add_high, add_low, kept, half):
     """32 bits: the lower half of a new word, or the upper one, kept of the last. Returns them after the new state."""
     if kept:
         return high, low, False, half, half
-    high, low = _advance(high, low, add_high, add_low)
-    word = _output(high, low)
+    high, low = advance(high, low, add_high, add_low)
+    word = output(high, low)
     return high, low, True, word >> U(32), word & U(0xFFFFFFFF)
 
 

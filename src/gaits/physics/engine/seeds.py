@@ -6,30 +6,14 @@
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core.typing.templates import signature
 
 from gaits.compiling import compiled, inline
-from gaits.physics.lanes import intrinsic
+from gaits.pcg64 import advance, output
 
 A, A_TIMES = np.uint32(0x43B0D7E5), np.uint32(0x931E8875)
 B, B_TIMES = np.uint32(0x8B51F9DD), np.uint32(0x58F38DED)
 LEFT, RIGHT = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
-PCG_HIGH, PCG_LOW = np.uint64(0x2360ED051FC65DA4), np.uint64(0x4385DF649FCCF645)
 HALF = np.uint32(16)
-
-
-@intrinsic
-def high_product(typingctx, a, b):
-    """The upper 64 bits of a product."""
-
-    def codegen(context, builder, sig, args):
-        wide = ir.IntType(128)
-        product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
-        return builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64))
-
-    return signature(types.uint64, types.uint64, types.uint64), codegen
 
 
 @inline
@@ -45,15 +29,6 @@ def _hash(value, key, times):
 def _mix(x, y):
     value = np.uint32(np.uint32(LEFT * x) - np.uint32(RIGHT * y))
     return np.uint32(value ^ (value >> HALF))
-
-
-@inline
-def _advance(high, low, add_high, add_low):
-    """The generator's next state: state * multiplier + increment, in 128 bits."""
-    product = low * PCG_LOW
-    carry = high_product(low, PCG_LOW) + high * PCG_LOW + low * PCG_HIGH
-    total = product + add_low
-    return carry + add_high + np.uint64(total < product), total
 
 
 @inline
@@ -98,9 +73,7 @@ def start_angles(seed, low, high, out, n):
     one = np.uint64(1)
     add_high, add_low = (stream_high << one) | (stream_low >> np.uint64(63)), (stream_low << one) | one
     total = add_low + state_low  # the first state is 0, so its successor is the increment
-    upper, lower = _advance(add_high + state_high + np.uint64(total < add_low), total, add_high, add_low)
+    upper, lower = advance(add_high + state_high + np.uint64(total < add_low), total, add_high, add_low)
     for i in range(n):
-        upper, lower = _advance(upper, lower, add_high, add_low)
-        turn, mixed = upper >> np.uint64(58), upper ^ lower
-        word = (mixed >> turn) | (mixed << ((np.uint64(64) - turn) & np.uint64(63)))
-        out[i] = low + (high - low) * (np.float64(word >> np.uint64(11)) * (1.0 / 9007199254740992.0))
+        upper, lower = advance(upper, lower, add_high, add_low)
+        out[i] = low + (high - low) * (np.float64(output(upper, lower) >> np.uint64(11)) * (1.0 / 9007199254740992.0))
