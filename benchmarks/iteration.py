@@ -162,11 +162,23 @@ class Clock:
             copy = dataclasses.replace(batch, solutions=batch.solutions.copy())  # its memory is to be used again
             self.batches.append((copy, seeds))
             self.noting += time.perf_counter() - began
-            pending = submit(batch, seeds)
-            self.time(pending, "result", "waiting")
-            return pending
+            return Waited(submit(batch, seeds), self)
 
         search.evaluator.submit = noted  # type: ignore[method-assign]
+
+
+@dataclass
+class Waited:
+    """An evaluation under way. Times the waiting for it, and holds on to nothing afterwards."""
+
+    pending: Any
+    clock: Clock
+
+    def result(self) -> Any:
+        began = time.perf_counter()
+        results = self.pending.result()
+        self.clock.parts["waiting"] = self.clock.parts.get("waiting", 0.0) + time.perf_counter() - began
+        return results
 
 
 COLUMNS = ("iteration", "alone", "critics", "variation", "gradients", "ask", "tell", "record", "checkpoint", "waiting")

@@ -13,7 +13,7 @@ from gaits.gradients import TD3, Diverged, TD3Settings, devices, hands
 from gaits.gradients.actor_critic import ActorCritic
 from gaits.gradients.devices import on_cores
 from gaits.gradients.learner import CompiledLearner
-from gaits.gradients.networks import Networks, begin
+from gaits.gradients.networks import NO_GOAL, Networks, begin
 from gaits.policies import MLP
 
 POLICY = MLP(3, (5, 4), 2)
@@ -29,8 +29,8 @@ SETTINGS = TD3Settings(
     buffer_size=50,
 )
 CRITIC = MLP(5, SETTINGS.critic_hidden, 1)
-MATHS = ActorCritic(POLICY, CRITIC, SETTINGS)
-LEARNERS = [CompiledLearner(POLICY, CRITIC, SETTINGS), MATHS]
+MATHS = ActorCritic(POLICY, POLICY, CRITIC, SETTINGS)
+LEARNERS = [CompiledLearner(POLICY, POLICY, CRITIC, SETTINGS), MATHS]
 both = pytest.mark.parametrize("learner", LEARNERS, ids=["compiled", "JAX"])
 CLOSE = {"rtol": 2e-4, "atol": 2e-6}
 
@@ -145,6 +145,10 @@ def networks(slow) -> Networks:
     return begin(np.float32(slow.theta), np.float32(slow.phi))
 
 
+def no_goals(parents):
+    return np.zeros((len(parents), 0), np.float32)
+
+
 def draw(rng, n=6):
     """Rows of a buffer, the same taken apart, and noise; terminal in some rows, with noise beyond the clip."""
     batch = {
@@ -182,7 +186,7 @@ def test_policy_gradient_in_chunks(rng, slow, n, learner, monkeypatch):
     monkeypatch.setattr("gaits.gradients.learner.CHUNK", 2)
     monkeypatch.setattr("gaits.gradients.learner.GROUPS", 3)
     rows, which = draw(rng, 20)[0], rng.integers(20, size=n)
-    fast = learner.gradient(np.float32(slow.phi), np.float32(slow.theta[0]), rows, which)
+    fast = learner.gradient(np.float32(slow.phi), np.float32(slow.theta[0]), NO_GOAL, rows, which)
     np.testing.assert_allclose(fast, slow.policy_gradient(slow.phi, slow.theta[0], rows[which, :3]), **CLOSE)
 
 
@@ -221,7 +225,9 @@ def test_minibatches_without_halves(rng, batch):
     nets = begin(*(np.float32(rng.normal(0, 0.5, shape)) for shape in ((2, CRITIC.solution_dim), POLICY.solution_dim)))
     rows, which = draw(rng, 20)[0], rng.integers(20, size=(4, batch))
     noise = np.float32(rng.normal(size=(4, batch, 2)))
-    both = [kind(POLICY, CRITIC, settings).train(nets, 0, rows, which, noise) for kind in (CompiledLearner, ActorCritic)]
+    both = [
+        kind(POLICY, POLICY, CRITIC, settings).train(nets, 0, rows, which, noise) for kind in (CompiledLearner, ActorCritic)
+    ]
     for name, one, other in zip(Networks._fields, *(nets for nets, _ in both), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5, err_msg=name)
 
@@ -231,7 +237,7 @@ def test_variation_of_all_parents(rng, slow, learner):
     parents = np.float32(rng.normal(0, 0.5, (3, POLICY.solution_dim)))
     rows, which = draw(rng, 20)[0], rng.integers(20, size=(3, 4, 5))  # 3 parents, 4 steps, 5 states each
     before = parents.copy()
-    fast = learner.vary(parents, np.float32(slow.theta[0]), rows, which, 0.05)
+    fast = learner.vary(parents, np.float32(slow.theta[0]), no_goals(parents), rows, which, 0.05)
     np.testing.assert_array_equal(parents, before)
     for parent, minibatches, offspring in zip(parents, which, fast, strict=True):
         phi, memory = parent.astype(float), [0.0, 0.0, 0]
@@ -316,7 +322,7 @@ def test_variation_climbs_the_first_critic(rng):
     td3.remember(episode(30, rng))
     parents = np.stack([td3.greedy, -td3.greedy, 2 * td3.greedy])
     which = td3.buffer.draw(copy.deepcopy(td3.rng), 3, 4, 5)
-    expected = td3.learner.vary(parents, td3.nets.critics[0], td3.buffer.rows, which, 0.05)
+    expected = td3.learner.vary(parents, td3.nets.critics[0], no_goals(parents), td3.buffer.rows, which, 0.05)
     np.testing.assert_array_equal(td3.vary(parents, steps=4, batch=5, learning_rate=0.05), expected)
 
 

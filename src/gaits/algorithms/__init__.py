@@ -14,9 +14,10 @@ from gaits.algorithms.cma_mega import (
     cma_mega_es,
     cma_mega_td3_es,
 )
+from gaits.algorithms.dcrl_me import DcrlMe, DcrlMeSettings
 from gaits.algorithms.map_elites import MapElites, MapElitesSettings
 from gaits.algorithms.me_es import MeEs, MeEsSettings
-from gaits.algorithms.pga_me import PgaMe, PgaMeSettings
+from gaits.algorithms.pga_me import PgaBudgetSettings, PgaMe, PgaMeSettings
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,12 @@ ALGORITHMS = {
         CmaMegaTd3EsSettings,
     ),
     "pga_me": AlgorithmEntry("PGA-MAP-Elites", "crosses elites, and lets elites climb a critic", PgaMe, PgaMeSettings),
+    "pga_budget": AlgorithmEntry(
+        "PGA-MAP-Elites with a learning budget", "the same, with four times the critic's steps", PgaMe, PgaBudgetSettings
+    ),
+    "dcrl_me": AlgorithmEntry(
+        "DCRL-MAP-Elites", "elites climb critics that are told their measures", DcrlMe, DcrlMeSettings
+    ),
     "me_es": AlgorithmEntry("ME-ES", "evolution strategies from elites, towards return or novelty", MeEs, MeEsSettings),
     "map_elites": AlgorithmEntry("MAP-Elites", "Gaussian noise on random elites", MapElites, MapElitesSettings),
     "cma_mega": AlgorithmEntry(

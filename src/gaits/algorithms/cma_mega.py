@@ -18,7 +18,7 @@ from gaits.algorithms.emitters import BranchingEmitter
 from gaits.algorithms.ribs_state import archive_state, restore_archive, restore_ribs, ribs_state
 from gaits.archives import SEED, Insertions, insert, make_archive
 from gaits.checks import positive
-from gaits.evaluation.results import Results
+from gaits.evaluation.results import Results, Transitions
 from gaits.gradients import (
     TD3,
     CriticGradient,
@@ -142,7 +142,8 @@ class CmaMega:
         inserted = [self.inserted_point, *self._tell_branches(results)]
         metrics: dict[str, float] = {"restarts": self.emitter.restarts}
         if self.critic is not None:
-            self.critic.remember(self.experience, results.transitions)  # lines 28-29
+            (first, there), (then, here) = self.experience, self._experience(results)
+            self.critic.remember(first, then, cells=[there, here])  # lines 28-29
             metrics |= {"greedy_objective": float(results.objective[0]), **self.critic.metrics()}
         return Iteration(inserted, metrics)
 
@@ -157,7 +158,7 @@ class CmaMega:
         # The objective's row is the first source's, the measures' rows the last source's; often they are one.
         jacobian = np.concatenate([jacobians[0][:1], jacobians[-1][1:]]).astype(np.float32)
         self.emitter.tell_dqd(point, first.objective, first.measures, jacobian[None], self._info(self.inserted_point))
-        self.experience = results.transitions
+        self.experience = self._experience(results)
 
     def _tell_branches(self, results: Results) -> list[Insertions]:
         """Lines 17-27: insert and rank the branches, step, restart if need be. The greedy actor is not ranked.
@@ -172,6 +173,10 @@ class CmaMega:
         self.emitter.tell(branches[0], branches[1].objective, branches[1].measures, self._info(ranked))
         last = [self._insert(*greedy)] if self.critic and not first else []
         return [*first, ranked, *last]
+
+    def _experience(self, results: Results) -> tuple[Transitions | None, np.ndarray]:
+        """What happened, and the cells that it happened in."""
+        return results.transitions, self.archive.index_of(results.measures)
 
     def _insert(self, solutions: np.ndarray, results: Results) -> Insertions:
         """Insert in order. A failed evaluation is never accepted and ranks last."""
