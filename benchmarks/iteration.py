@@ -34,6 +34,7 @@ from gaits.analysis import paper_numbers
 from gaits.archives import insert
 from gaits.evaluation import available_cores
 from gaits.evaluation.results import Transitions
+from gaits.gradients import Lesson
 from gaits.runs.config import make_config
 from gaits.runs.directory import MAX_CHECKPOINT_SHARE, RunDirectory
 from gaits.search import Search, seed_key
@@ -243,7 +244,7 @@ def fill(algorithm: Any, task: Task, elites: dict[str, np.ndarray]) -> None:
         for _ in range(critic.settings.buffer_size // rows):
             obs, action = (rng.standard_normal((rows, k), np.float32) for k in (task.obs_dim, task.action_dim))
             none = np.zeros(rows, bool)
-            critic.remember(Transitions(obs, action, rng.random(rows), obs, none, none, np.zeros(rows, int)))
+            critic.remember(Lesson(Transitions(obs, action, rng.random(rows), obs, none, none, np.zeros(rows, int))))
 
 
 def warm_up(task: Task, name: str) -> None:

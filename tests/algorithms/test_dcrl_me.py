@@ -51,7 +51,7 @@ def test_what_critics_are_told(monkeypatch):
     """Climbers and injected policies are paid for the measures they were asked for, crossings for their own."""
     algorithm = make(batch_size=8, hindsight=0.0, lengthscale=0.5, reward_offset=2.0)
     kept = []
-    monkeypatch.setattr(algorithm.td3, "remember", lambda steps, cells: kept.append(steps))
+    monkeypatch.setattr(algorithm.td3, "remember", lambda lesson: kept.append(lesson.steps))
     with gaits.LocalEvaluator(small_task(), workers=1) as evaluator:
         search = Search(algorithm, evaluator, seed_key=0)
         search.iterate()
@@ -88,5 +88,5 @@ def test_failed_episodes_teach_nothing():
 
 @pytest.mark.parametrize("shares", [{"pg_share": 0.8, "injected_share": 0.2}, {"pg_share": 1.5}, {"hindsight": -1}])
 def test_shares_that_leave_nothing(shares):
-    with pytest.raises(ValueError, match="share|hindsight"):
+    with pytest.raises(ValueError, match=r"share|hindsight"):
         make(**shares)

@@ -6,7 +6,7 @@ import pytest
 from gaits import states
 from gaits.evaluation.results import Transitions
 from gaits.gradients import TD3Settings
-from gaits.gradients.experience import experience
+from gaits.gradients.experience import Lesson, experience
 from gaits.gradients.replay import ReplayBuffer
 
 
@@ -22,7 +22,7 @@ def numbered(first, n, **changes):
         "truncated": number % 5 == 0,
         "solution": np.zeros(n, int),
     }
-    return experience(Transitions(**{**fields, **changes}), TD3Settings())
+    return experience(Lesson(Transitions(**{**fields, **changes})), TD3Settings())
 
 
 def numbers(buffer):

@@ -9,7 +9,7 @@ import pytest
 
 from gaits import states
 from gaits.evaluation.results import Transitions
-from gaits.gradients import TD3, Diverged, TD3Settings, devices, hands
+from gaits.gradients import TD3, Diverged, Lesson, TD3Settings, devices, hands
 from gaits.gradients.actor_critic import ActorCritic
 from gaits.gradients.devices import on_cores
 from gaits.gradients.learner import CompiledLearner
@@ -289,7 +289,7 @@ def test_the_schedules(rng):
         for _ in range(2):
             td3.learn()
             counts.append(td3.steps)
-            td3.remember(episode(10, rng))
+            td3.remember(Lesson(episode(10, rng)))
             counts.append(td3.steps)
         steps[schedule] = counts
     assert steps == {"overlap": [0, 0, 4, 4], "paper": [0, 4, 4, 8]}
@@ -298,14 +298,14 @@ def test_the_schedules(rng):
 @pytest.mark.parametrize("terminal", [True, False])
 def test_the_step_limit_is_an_end_or_not(rng, terminal):
     td3 = TD3(POLICY, TD3Settings(**{**vars(SETTINGS), "timeout_terminal": terminal}), seed=0)
-    td3.remember(episode(5, rng))
+    td3.remember(Lesson(episode(5, rng)))
     np.testing.assert_array_equal(td3.buffer.rows[:5, -1], [0, 0, 0, 0, terminal])
 
 
 def test_state_round_trips(rng):
     a, b = (TD3(POLICY, SETTINGS, seed) for seed in (1, 2))
     for _ in range(3):
-        a.remember(episode(30, rng))
+        a.remember(Lesson(episode(30, rng)))
         a.learn()
     b.restore(states.copy(a.state(), like=b.state()))
     for td3 in (a, b):
@@ -319,7 +319,7 @@ def test_state_round_trips(rng):
 def test_variation_climbs_the_first_critic(rng):
     """On so many states of the buffer, so many steps of this size."""
     td3 = TD3(POLICY, SETTINGS, seed=0)
-    td3.remember(episode(30, rng))
+    td3.remember(Lesson(episode(30, rng)))
     parents = np.stack([td3.greedy, -td3.greedy, 2 * td3.greedy])
     which = td3.buffer.draw(copy.deepcopy(td3.rng), 3, 4, 5)
     expected = td3.learner.vary(parents, td3.nets.critics[0], no_goals(parents), td3.buffer.rows, which, 0.05)
@@ -344,7 +344,7 @@ def test_cores_change_nothing():
 
 def test_a_diverged_critic_is_reported_and_does_not_replace_the_good_one(rng):
     td3 = TD3(POLICY, TD3Settings(**{**vars(SETTINGS), "critic_learning_rate": 1e30, "critic_steps": 20}), seed=0)
-    td3.remember(episode(40, rng))
+    td3.remember(Lesson(episode(40, rng)))
     before = td3.greedy.copy()
     with pytest.raises(Diverged, match=r"The critic diverged: its loss is (nan|inf)"):
         td3.learn()
@@ -365,7 +365,7 @@ def test_a_gpu_that_is_there_is_used(monkeypatch, rng):
     monkeypatch.setattr(devices, "find_platforms", lambda: {"gpu"})
     td3 = TD3(POLICY, SETTINGS, seed=0)
     assert isinstance(td3.learner, ActorCritic)
-    td3.remember(episode(30, rng))
+    td3.remember(Lesson(episode(30, rng)))
     td3.learn()
     other = TD3(POLICY, TD3Settings(**{**vars(SETTINGS), "device": "cpu"}), seed=0)
     other.restore(states.copy(td3.state(), like=other.state()))  # a run may go on where there is no GPU
@@ -397,9 +397,8 @@ def test_it_learns_by_itself():
     action = rng.uniform(-1, 1, (4000, 2)).astype(np.float32)
     next_obs = np.clip(obs + np.float32(0.3) * action, -1, 1)
     nowhere = np.zeros(4000, bool)
-    td3.remember(
-        Transitions(obs, action, -np.linalg.norm(next_obs, axis=1), next_obs, nowhere, nowhere, nowhere.astype(int))
-    )
+    steps = Transitions(obs, action, -np.linalg.norm(next_obs, axis=1), next_obs, nowhere, nowhere, nowhere.astype(int))
+    td3.remember(Lesson(steps))
 
     def distance_after(steps):
         points = obs[:200]

@@ -10,7 +10,7 @@ import pytest
 from gaits.evaluation.results import Transitions
 from gaits.gradients import TD3, TD3Settings
 from gaits.gradients.actor_critic import ActorCritic
-from gaits.gradients.experience import Experience, experience
+from gaits.gradients.experience import Experience, Lesson, experience
 from gaits.gradients.goals import fold, scaled, similarity, towards, unfold
 from gaits.gradients.learner import CompiledLearner
 from gaits.gradients.networks import NO_GOAL, Networks, begin
@@ -106,7 +106,7 @@ def test_several_steps_and_returns(rng, n, timeout_terminal):
     lengths, ends = [5, 1, 4, 3], ["fell", "limit", "limit", "failed"]
     steps = episodes(rng, lengths, ends)
     settings = TD3Settings(n_step=n, discount=0.9, return_bound=True, timeout_terminal=timeout_terminal)
-    rows = experience(steps, settings)
+    rows = experience(Lesson(steps), settings)
     start = 0
     for length, end in zip(lengths, ends, strict=True):
         for t in range(length):
@@ -123,7 +123,7 @@ def test_balanced_samples_come_evenly_from_cells():
     cells = np.array([7] * 90 + [3] * 9 + [0])
     buffer = ReplayBuffer(200, 1, 1, cells=True)
     one = np.arange(100.0)[:, None]
-    buffer.add(Experience(one, one, one, one[:, 0], np.zeros(100), None), cells)
+    buffer.add(Experience(one, one, one, one[:, 0], np.zeros(100), cell=cells))
     drawn = buffer.draw(np.random.default_rng(0), 30, 100)
     assert drawn.shape == (30, 100)
     shares = [(cells[drawn] == cell).mean() for cell in (7, 3, 0)]
@@ -204,8 +204,8 @@ def test_without_similarity_and_weights_for_goals_it_is_the_paper_s_critic(rng):
     steps = episodes(rng, [30, 40], ["fell", "limit"])
     zero = np.zeros((2, GOALS), np.float32)
     goals = towards(steps, zero, zero, lengthscale=0.1, offset=100.0, hindsight=0.0, rng=rng)
-    plain.remember(dataclasses.replace(steps, reward=steps.reward + 100.0))
-    told.remember(goals)
+    plain.remember(Lesson(dataclasses.replace(steps, reward=steps.reward + 100.0)))
+    told.remember(Lesson(goals))
     for td3 in (plain, told):
         td3.train(6)
     assert plain.loss == told.loss

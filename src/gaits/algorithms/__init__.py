@@ -14,6 +14,7 @@ from gaits.algorithms.cma_mega import (
     cma_mega_es,
     cma_mega_td3_es,
 )
+from gaits.algorithms.cma_mega_td3 import CmaMegaTd3, CmaMegaTd3Settings
 from gaits.algorithms.dcrl_me import DcrlMe, DcrlMeSettings
 from gaits.algorithms.map_elites import MapElites, MapElitesSettings
 from gaits.algorithms.me_es import MeEs, MeEsSettings
@@ -39,6 +40,9 @@ ALGORITHMS = {
         "the same, with a critic's gradient for the objective",
         cma_mega_td3_es,
         CmaMegaTd3EsSettings,
+    ),
+    "cma_mega_td3": AlgorithmEntry(
+        "CMA-MEGA (TD3)", "the same, with a critic for the measures too", CmaMegaTd3, CmaMegaTd3Settings
     ),
     "pga_me": AlgorithmEntry("PGA-MAP-Elites", "crosses elites, and lets elites climb a critic", PgaMe, PgaMeSettings),
     "pga_budget": AlgorithmEntry(

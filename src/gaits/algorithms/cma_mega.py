@@ -18,13 +18,14 @@ from gaits.algorithms.emitters import BranchingEmitter
 from gaits.algorithms.ribs_state import archive_state, restore_archive, restore_ribs, ribs_state
 from gaits.archives import SEED, Insertions, insert, make_archive
 from gaits.checks import positive
-from gaits.evaluation.results import Results, Transitions
+from gaits.evaluation.results import Results
 from gaits.gradients import (
     TD3,
     CriticGradient,
     EvolutionStrategy,
     ExactGradients,
     GradientSource,
+    Lesson,
     TD3Settings,
 )
 from gaits.tasks.task import Task
@@ -118,8 +119,8 @@ class CmaMega:
 
     def ask(self) -> Batch:
         if self.branching:
-            branches = self.emitter.ask()  # lines 13-15: φ_i = φ* + c_i ∇
-            self.asked = branches if self.critic is None else memory.join(self.critic.greedy[None], branches)
+            branches = self._refine(self.emitter.ask())  # lines 13-15: φ_i = φ* + c_i ∇
+            self.asked = branches if self.critic is None else memory.join(self._greedy(self.critic), branches)
         else:
             point = self.emitter.ask_dqd()[0].copy()
             groups = [source.samples(point) for source in self.sources]
@@ -142,8 +143,7 @@ class CmaMega:
         inserted = [self.inserted_point, *self._tell_branches(results)]
         metrics: dict[str, float] = {"restarts": self.emitter.restarts}
         if self.critic is not None:
-            (first, there), (then, here) = self.experience, self._experience(results)
-            self.critic.remember(first, then, cells=[there, here])  # lines 28-29
+            self.critic.remember(self.experience, self._lesson(results))  # lines 28-29
             metrics |= {"greedy_objective": float(results.objective[0]), **self.critic.metrics()}
         return Iteration(inserted, metrics)
 
@@ -151,6 +151,7 @@ class CmaMega:
         """Lines 7-11: insert φ*, and only φ*; estimate the gradients there."""
         point, first = self.asked[:1], results.rows(slice(0, 1))
         self.inserted_point = self._insert(point, first)
+        self._stand(first.measures[0])
         jacobians, start = [], 1
         for source, size in zip(self.sources, self.group_sizes, strict=True):
             jacobians.append(source.jacobian(point[0], results.rows(slice(start, start + size))))
@@ -158,7 +159,7 @@ class CmaMega:
         # The objective's row is the first source's, the measures' rows the last source's; often they are one.
         jacobian = np.concatenate([jacobians[0][:1], jacobians[-1][1:]]).astype(np.float32)
         self.emitter.tell_dqd(point, first.objective, first.measures, jacobian[None], self._info(self.inserted_point))
-        self.experience = self._experience(results)
+        self.experience = self._lesson(results)
 
     def _tell_branches(self, results: Results) -> list[Insertions]:
         """Lines 17-27: insert and rank the branches, step, restart if need be. The greedy actor is not ranked.
@@ -174,13 +175,28 @@ class CmaMega:
         last = [self._insert(*greedy)] if self.critic and not first else []
         return [*first, ranked, *last]
 
-    def _experience(self, results: Results) -> tuple[Transitions | None, np.ndarray]:
-        """What happened, and the cells that it happened in."""
-        return results.transitions, self.archive.index_of(results.measures)
-
     def _insert(self, solutions: np.ndarray, results: Results) -> Insertions:
         """Insert in order. A failed evaluation is never accepted and ranks last."""
         return insert(self.archive, solutions, results.objective, results.measures, results.failed, results.seed)
+
+    # --- what variants do otherwise -----------------------------------------------------------------------------------
+
+    def _lesson(self, results: Results) -> Lesson:
+        """What a critic learns from."""
+        return Lesson(results.transitions, self.archive.index_of(results.measures))
+
+    def _greedy(self, critic: TD3) -> np.ndarray:
+        """The greedy actor, (1, dim)."""
+        return critic.greedy[None]
+
+    def _stand(self, measures: np.ndarray) -> None:
+        """φ* has these measures."""
+
+    def _refine(self, branches: np.ndarray) -> np.ndarray:
+        """Branches as they are evaluated."""
+        return branches
+
+    # --- state --------------------------------------------------------------------------------------------------------
 
     @staticmethod
     def _info(inserted: Insertions) -> dict[str, np.ndarray]:

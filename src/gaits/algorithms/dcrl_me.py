@@ -18,7 +18,7 @@ from gaits.algorithms.ribs_state import archive_state, restore_archive
 from gaits.archives import SEED, insert, make_archive, sample_rows
 from gaits.checks import between, positive
 from gaits.evaluation.results import Results
-from gaits.gradients import TD3, TD3Settings
+from gaits.gradients import TD3, Lesson, TD3Settings
 from gaits.gradients.goals import fold, scaled, towards, unfold
 from gaits.states import generator_state, restore_generator
 from gaits.tasks.task import Task
@@ -145,7 +145,7 @@ class DcrlMe:
                 hindsight=self.settings.hindsight,
                 rng=self.rng,
             )
-            self.td3.remember(steps, cells=[inserted.cell])
+            self.td3.remember(Lesson(steps, inserted.cell))
         told = {"goal_distance": float(missed.mean()) if missed.size else float("nan")}
         return Iteration([inserted], {**told, **self.td3.metrics()})
 

@@ -17,7 +17,7 @@ from gaits.algorithms.ribs_state import archive_state, restore_archive
 from gaits.archives import SEED, Archive, insert, make_archive, sample_solutions
 from gaits.checks import between, positive
 from gaits.evaluation.results import Results
-from gaits.gradients import TD3, TD3Settings
+from gaits.gradients import TD3, Lesson, TD3Settings
 from gaits.states import generator_state, restore_generator
 from gaits.tasks.task import Task
 
@@ -130,7 +130,7 @@ class PgaMe:
     def tell(self, results: Results) -> Iteration:
         has_greedy = not self.archive.empty
         inserted = insert(self.archive, self.solutions, results.objective, results.measures, results.failed, results.seed)
-        self.td3.remember(results.transitions, cells=[inserted.cell])
+        self.td3.remember(Lesson(results.transitions, inserted.cell))
         greedy = float(results.objective[self.settings.iso_line]) if has_greedy else float("nan")
         return Iteration([inserted], {"greedy_objective": greedy, **self.td3.metrics()})
 

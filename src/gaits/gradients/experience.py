@@ -10,6 +10,14 @@ from gaits.compiling import entry
 from gaits.evaluation.results import Transitions
 
 
+class Lesson(NamedTuple):
+    """A batch to learn from."""
+
+    steps: Transitions | None
+    cells: np.ndarray | None = None  # (n,) that its solutions are in
+    flags: np.ndarray | None = None  # (N, k) what each step adds to its episode's measures
+
+
 class Experience(NamedTuple):
     """Rows for a replay buffer, episode after episode."""
 
@@ -18,21 +26,27 @@ class Experience(NamedTuple):
     next_obs: np.ndarray  # (N, obs_dim): where the reward was paid until
     reward: np.ndarray  # (N,)
     terminal: np.ndarray  # (N,): 1 if there is no value beyond, 1 - γ^(m-1) if the next state is m steps away
-    bound: np.ndarray | None  # (N,): what the value is at least
+    bound: np.ndarray | None = None  # (N,): what the value is at least
+    cell: np.ndarray | None = None  # (N,): of the episode
+    sums: np.ndarray | None = None  # (N, 1 + k): see ``measure_sums``
 
 
-def experience(steps: Transitions, settings: Any) -> Experience:
+def experience(lesson: Lesson, settings: Any) -> Experience:
     """Transitions as the settings of a TD3 want them."""
+    steps = lesson.steps
+    assert steps is not None
     terminal = steps.terminated | steps.truncated if settings.timeout_terminal else steps.terminated
-    last = last_steps(steps)
+    last = last_steps(steps.solution)
     bound = returns(steps.reward, last, settings.discount) if settings.return_bound else None
-    rows = Experience(steps.obs, steps.action, steps.next_obs, steps.reward, terminal, bound)
+    cell = None if lesson.cells is None else lesson.cells[steps.solution]
+    sums = None if lesson.flags is None else measure_sums(lesson.flags, last, settings.discount)
+    rows = Experience(steps.obs, steps.action, steps.next_obs, steps.reward, terminal, bound, cell, sums)
     return rows if settings.n_step == 1 else over_steps(rows, last, settings.n_step, settings.discount)
 
 
-def last_steps(steps: Transitions) -> np.ndarray:
-    """(N,) for each step, which is the last of its episode. A solution has one episode."""
-    ends = np.flatnonzero(np.diff(steps.solution, append=-1))
+def last_steps(solution: np.ndarray) -> np.ndarray:
+    """(N,) for each step, which is the last of its episode, given whose episodes they are: a solution has one."""
+    ends = np.flatnonzero(np.diff(solution, append=-1))
     return np.repeat(ends, np.diff(ends, prepend=-1))
 
 
@@ -53,6 +67,15 @@ def returns(reward: np.ndarray, last: np.ndarray, discount: float) -> np.ndarray
     total = np.array(reward, np.float64)
     _sum_back(total, last, discount)
     return total
+
+
+def measure_sums(flags: np.ndarray, last: np.ndarray, discount: float) -> np.ndarray:
+    """(N, 1 + k) to the end of the episode: (1 - γ) Σ γ^i, the time left, and (1 - γ) Σ γ^i flag, the time that counts.
+
+    Their ratio is a mean over the steps to come, as a measure is one over all steps.
+    """
+    columns = [np.ones(len(last)), *np.transpose(flags)]
+    return (1 - discount) * np.stack([returns(column, last, discount) for column in columns], axis=1)
 
 
 @entry()

@@ -25,6 +25,12 @@ def similarity(goals: np.ndarray, wanted: np.ndarray, lengthscale: float) -> np.
     return np.exp(-np.linalg.norm(np.float64(goals) - wanted, axis=1) / lengthscale)
 
 
+def told(steps: Transitions, goals: np.ndarray) -> Transitions:
+    """Steps whose states end with goals (N, k)."""
+    obs, next_obs = (np.concatenate([states, goals], axis=1) for states in (steps.obs, steps.next_obs))
+    return dataclasses.replace(steps, obs=obs, next_obs=next_obs)
+
+
 def towards(
     steps: Transitions,
     reached: np.ndarray,
@@ -42,12 +48,8 @@ def towards(
     """
     got, goal = reached[steps.solution], wanted[steps.solution]
     goal = np.where((rng.random(len(goal)) < hindsight)[:, None], got, goal)
-    return dataclasses.replace(
-        steps,
-        obs=np.concatenate([steps.obs, goal], axis=1),
-        next_obs=np.concatenate([steps.next_obs, goal], axis=1),
-        reward=similarity(got, goal, lengthscale) * np.maximum(steps.reward + offset, 0.0),
-    )
+    reward = similarity(got, goal, lengthscale) * np.maximum(steps.reward + offset, 0.0)
+    return dataclasses.replace(told(steps, goal), reward=reward)
 
 
 def fold(actor: MLP, vector: np.ndarray, goals: np.ndarray) -> np.ndarray:

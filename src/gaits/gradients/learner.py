@@ -20,6 +20,8 @@ from gaits.policies import MLP
 
 CHUNK = 512
 """States per pass of the policy gradient: with what all layers give for them, they fit into a core's cache."""
+LEAST = np.float32(1e-3)
+"""What a share is of at least."""
 GROUPS = 16
 """Sums that the policy gradient is made of, each the work of one thread: as many on any machine."""
 
@@ -67,8 +69,11 @@ class Rates(NamedTuple):
 
 
 @compiled
-def climb(actor, critic, phi, theta, goal, desk, n, weight):
-    """weight Σ ∇_φ Q_θ(s, goal, π_φ(s)) over the desk's first n states, left in its gradient."""
+def climb(actor, critic, phi, theta, goal, head, desk, n, weight):
+    """weight Σ ∇_φ Q_θ(s, goal, π_φ(s)) over the desk's first n states, left in its gradient.
+
+    Of a critic with several outputs, it is the share ``head`` that is climbed, see ``aim``.
+    """
     if n == 0:
         desk.gradient[:] = 0
         return
@@ -79,11 +84,22 @@ def climb(actor, critic, phi, theta, goal, desk, n, weight):
     pair[:, :obs_dim] = obs
     pair[:, obs_dim:state] = goal
     pair[:, state:] = action
-    forward(critic, theta, pair, desk.critic_values)
-    output(critic, desk.critic_deltas, critic.sizes.size - 1, n)[:] = np.float32(weight)
+    value = forward(critic, theta, pair, desk.critic_values)
+    aim(output(critic, desk.critic_deltas, critic.sizes.size - 1, n), value, head, np.float32(weight))
     backward(critic, theta, pair, desk.critic_values, desk.critic_deltas, INPUT, desk.gradient, slope)
     output(actor, desk.actor_deltas, actor.sizes.size - 1, n)[:] = slope[:, state:]
     backward(actor, phi, obs, desk.actor_values, desk.actor_deltas, PARAMETERS, desk.gradient, slope)
+
+
+@compiled
+def aim(delta, value, head, weight):
+    """Derivatives of weight times the only output; or of the share that output ``head`` is of the first one."""
+    delta[:] = weight if head == 0 else np.float32(0)
+    if head > 0:
+        for j in range(len(delta)):
+            whole = max(value[j, 0], LEAST)
+            delta[j, head] = weight / whole
+            delta[j, 0] = -weight * value[j, head] / (whole * whole)
 
 
 # --- training -----------------------------------------------------------------------------------------------------------
@@ -113,7 +129,7 @@ def train(actor, critic, nets, bench, desks, rates, before, rows, which, noise, 
                 follow(nets.critics_target[i], nets.critics[i], rates.target)
         elif t % rates.delay == 0 and part == 3:
             first, last = half(len(bench.pair), i)
-            climb(actor, critic, nets.actor, nets.critics[0], NO_GOAL, desks[i], last - first, -1.0 / len(bench.pair))
+            climb(actor, critic, nets.actor, nets.critics[0], NO_GOAL, 0, desks[i], last - first, -1.0 / len(bench.pair))
         elif t % rates.delay == 0:
             improve(nets, desks, rates, i, t // rates.delay)
         report(counters)
@@ -203,7 +219,7 @@ def improve(nets, desks, rates, i, t):
 
 
 @entry("the policy gradient", 10)
-def ascend(desk, actor, critic, phi, theta, goal, rows, which, totals, counters):
+def ascend(desk, actor, critic, phi, theta, goal, head, rows, which, totals, counters):
     """Σ ∇_φ Q_θ(s, goal, π_φ(s)) over the states ``which``, as so many sums as there are totals."""
     while True:
         group = draw(counters)
@@ -213,14 +229,14 @@ def ascend(desk, actor, critic, phi, theta, goal, rows, which, totals, counters)
         while first < last:
             n = min(last - first, len(desk.obs))
             take_states(rows, which[first : first + n], desk.obs)
-            climb(actor, critic, phi, theta, goal, desk, n, 1.0)
+            climb(actor, critic, phi, theta, goal, head, desk, n, 1.0)
             for k in range(phi.size):
                 totals[group, k] += desk.gradient[k]
             first += n
 
 
 @entry("the variation of policies", 10)
-def vary(desk, actor, critic, offspring, theta, goals, rows, which, rate, counters):
+def vary(desk, actor, critic, offspring, theta, goals, heads, rows, which, rate, counters):
     """Parents climb Q_θ, each with its goal, where they stand: a step of a fresh Adam per minibatch.
 
     Minibatches ``which`` are (parents, steps, n), or (1, steps, n) if all have the same.
@@ -234,7 +250,7 @@ def vary(desk, actor, critic, offspring, theta, goals, rows, which, rate, counte
         desk.v[:] = 0
         for step in range(steps):
             take_states(rows, which[k % lots, step], desk.obs)
-            climb(actor, critic, offspring[k], theta, goals[k], desk, n, -1.0 / n)
+            climb(actor, critic, offspring[k], theta, goals[k], heads[k], desk, n, -1.0 / n)
             adam(offspring[k], desk.gradient, desk.m, desk.v, rate, step + 1)
 
 
@@ -275,7 +291,7 @@ class CompiledLearner:
             slope=blank(n, pairs),
             gradient=blank(2, critic.solution_dim),
         )
-        self.halves = tuple(self._desk(self.actor, -(-n // 2)) for _ in range(2))
+        self.halves = tuple(make_desk(self.actor, self.critic, -(-n // 2)) for _ in range(2))
 
     def train(
         self, nets: Networks, before: int, rows: np.ndarray, which: np.ndarray, noise: np.ndarray
@@ -294,25 +310,27 @@ class CompiledLearner:
     ) -> np.ndarray:
         """∇_φ J(φ) at a solution, J the mean of Q_θ(s, goal, π_φ(s)) over the states of these rows."""
         totals = np.zeros((GROUPS, solution.size), np.float32)
-        fixed = self.policy, self.critic, solution, theta, goal, rows, which, totals
-        together(lambda counters: ascend(self._desk(self.policy, min(CHUNK, len(which))), *fixed, counters), most(GROUPS))
+        fixed = self.policy, self.critic, solution, theta, goal, 0, rows, which, totals
+        desk = partial(make_desk, self.policy, self.critic, min(CHUNK, len(which)))
+        together(lambda counters: ascend(desk(), *fixed, counters), most(GROUPS))
         return totals.sum(axis=0) / np.float32(len(which))
 
     def vary(
         self, parents: np.ndarray, theta: np.ndarray, goals: np.ndarray, rows: np.ndarray, which: np.ndarray, rate: float
     ) -> np.ndarray:
-        """PG variation: parents (n, D) climb J, a step of a fresh Adam per minibatch of rows, which is (n or 1, steps, m)."""
+        """PG variation: parents (n, D) climb J, a step of a fresh Adam per minibatch of rows, (n or 1, steps, m)."""
         offspring = np.array(parents, np.float32)
-        fixed = self.policy, self.critic, offspring, theta, goals, rows, which, rate
-        together(lambda counters: vary(self._desk(self.policy, which.shape[2]), *fixed, counters), most(len(parents)))
+        heads = np.zeros(len(parents), np.int64)
+        fixed = self.policy, self.critic, offspring, theta, goals, heads, rows, which, rate
+        desk = partial(make_desk, self.policy, self.critic, which.shape[2])
+        together(lambda counters: vary(desk(), *fixed, counters), most(len(parents)))
         return offspring
 
-    def _desk(self, net: Net, n: int) -> Desk:
-        """For so many states of a policy of this form."""
-        actor, critic = room(net, n), room(self.critic, n)
-        obs_dim, pairs, parameters = net.sizes[0], self.critic.sizes[0], size(net)
-        states = blank(n, obs_dim), blank(n, pairs), blank(n, pairs)
-        return Desk(*states, *blank(2, actor), *blank(2, critic), *blank(3, parameters))
+
+def make_desk(policy: Net, critic: Net, n: int) -> Desk:
+    """For so many states of a policy and a critic of these forms."""
+    states = blank(n, policy.sizes[0]), blank(n, critic.sizes[0]), blank(n, critic.sizes[0])
+    return Desk(*states, *blank(2, room(policy, n)), *blank(2, room(critic, n)), *blank(3, size(policy)))
 
 
 def blank(*shape: int) -> np.ndarray:

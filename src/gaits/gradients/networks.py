@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-
 NO_GOAL = np.zeros(0, np.float32)
 """Of policies that have none, or are told it with their states."""
 

@@ -21,14 +21,12 @@ def all_finite(values):
 
 
 @entry("the replay buffer", 3)
-def write(rows, cells, place, obs, action, next_obs, reward, terminal, bound, cell, wide):
-    """Write transitions that are finite as rows, from a place on and around. Returns how many, and the next place.
-
-    ``wide`` rows have their bound at the end.
-    """
+def write(rows, cells, sums, place, obs, action, next_obs, reward, terminal, bound, cell, its_sums):
+    """Write transitions that are finite as rows, from a place on and around. Returns how many, and the next place."""
     kept = 0
     obs_dim, action_dim = obs.shape[1], action.shape[1]
     pair = obs_dim + action_dim
+    wide = rows.shape[1] > pair + obs_dim + 2
     for i in range(len(reward)):
         if not (
             all_finite(obs[i]) and all_finite(action[i]) and all_finite(next_obs[i]) and np.isfinite(np.float32(reward[i]))
@@ -45,6 +43,8 @@ def write(rows, cells, place, obs, action, next_obs, reward, terminal, bound, ce
             row[pair + obs_dim + 2] = bound[i]
         if cells.size:
             cells[place] = cell[i]
+        if sums.size:
+            sums[place] = its_sums[i]
         kept, place = kept + 1, (place + 1) % len(rows)
     return kept, place
 
@@ -52,25 +52,31 @@ def write(rows, cells, place, obs, action, next_obs, reward, terminal, bound, ce
 class ReplayBuffer:
     """A ring of transitions, one row each, so that a sample is one gather: obs, action, next_obs, reward, terminal.
 
-    With ``bounds``, rows end with what their value is at least. With ``cells``, each has the cell of its episode.
+    With ``bounds``, rows end with what their value is at least. With ``cells``, each has the cell of its episode, and with
+    ``sums``, so many sums of what was measured.
     """
 
-    def __init__(self, capacity: int, obs_dim: int, action_dim: int, bounds: bool = False, cells: bool = False) -> None:
-        self.obs_dim, self.action_dim, self.bounds = obs_dim, action_dim, bounds
+    def __init__(
+        self, capacity: int, obs_dim: int, action_dim: int, *, bounds: bool = False, cells: bool = False, sums: int = 0
+    ) -> None:
+        self.obs_dim, self.action_dim = obs_dim, action_dim
         # Zeros take memory only once they are written to, so a short run never pays for the whole ring.
         self.rows = np.zeros((capacity, 2 * obs_dim + action_dim + 2 + bounds), np.float32)
         self.cells = np.zeros(capacity if cells else 0, np.int32)
+        self.sums = np.zeros((capacity if sums else 0, sums), np.float32)
         self.size = 0
         self.next = 0
         """Where the next transition goes."""
 
-    def add(self, rows: Experience, cells: np.ndarray | None = None) -> int:
+    def add(self, new: Experience) -> int:
         """Append transitions in order, over the oldest when full. Returns how many were refused as not finite."""
-        bound = rows.reward if rows.bound is None else rows.bound
-        cells = np.zeros(len(rows.obs), np.int32) if cells is None else cells.astype(np.int32)
-        kept, self.next = write(self.rows, self.cells, self.next, *rows[:5], bound, cells, self.bounds)
+        n = len(new.reward)
+        bound = new.reward if new.bound is None else new.bound
+        cell = np.zeros(n, np.int64) if new.cell is None else new.cell.astype(np.int64)
+        sums = np.zeros((n, 0)) if new.sums is None else new.sums
+        kept, self.next = write(self.rows, self.cells, self.sums, self.next, *new[:5], bound, cell, sums)
         self.size = min(self.size + kept, len(self.rows))
-        return len(rows.reward) - kept
+        return n - kept
 
     def draw(self, rng: np.random.Generator, *shape: int) -> np.ndarray:
         """Places (*shape) of transitions, with replacement: uniformly, or uniformly from a cell drawn uniformly."""
@@ -83,18 +89,19 @@ class ReplayBuffer:
         return order[starts[cell] + (rng.random(shape) * counts[cell]).astype(np.int64)]
 
     def state(self) -> dict[str, Any]:
-        cells = {"cells": Rows(self.cells[: self.size], len(self.cells))} if self.cells.size else {}
-        return {"rows": Rows(self.rows[: self.size], len(self.rows)), "next": self.next, **cells}
+        return {"rows": Rows(self.rows[: self.size], len(self.rows)), "next": self.next, **self._beside()}
+
+    def _beside(self) -> dict[str, Rows]:
+        """What transitions have besides their rows."""
+        arrays = {"cells": self.cells, "sums": self.sums}
+        return {name: Rows(array[: self.size], len(array)) for name, array in arrays.items() if array.size}
 
     def restore(self, state: dict[str, Any]) -> None:
         size, capacity = len(state["rows"]), len(self.rows)
         if state["next"] != size % capacity and not (size == capacity and state["next"] < capacity):
             raise Misfit(f"its replay buffer goes on at {state['next']} after {size} of {capacity} transitions")
-        if not np.isfinite(state["rows"]).all():
-            raise Misfit("its replay buffer has transitions that are not finite")
         self.size, self.next = size, state["next"]
-        self.rows[: self.size] = state["rows"]
-        if self.cells.size:
-            if len(state["cells"]) != size or state["cells"].min(initial=0) < 0:
-                raise Misfit("its replay buffer has not a cell for every transition")
-            self.cells[: self.size] = state["cells"]
+        for name in ("rows", *self._beside()):
+            if len(state[name]) != size or not np.isfinite(state[name]).all():
+                raise Misfit(f"its replay buffer has transitions whose {name} are missing or not finite")
+            getattr(self, name)[: self.size] = state[name]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from gaits.checks import between, positive, whole_number
-from gaits.evaluation.results import Results, Transitions
+from gaits.evaluation.results import Results
 from gaits.gradients.devices import Device, wants_gpu
-from gaits.gradients.experience import experience
+from gaits.gradients.experience import Lesson, experience
 from gaits.gradients.networks import NO_GOAL, Networks, begin
 from gaits.gradients.replay import ReplayBuffer
 from gaits.policies import MLP
@@ -112,17 +111,16 @@ class TD3:
     """Replay buffer, twin critics, greedy actor. A learner, on CPU or GPU, has the equations.
 
     With a ``goal_dim``, states that critics and actor see end with a goal. Solutions see none: what climbs a critic is
-    given one.
+    given one. The buffer also keeps so many ``sums`` of what was measured, for whoever learns those.
     """
 
-    def __init__(self, policy: MLP, settings: TD3Settings, seed: int, goal_dim: int = 0) -> None:
+    def __init__(self, policy: MLP, settings: TD3Settings, seed: int, goal_dim: int = 0, sums: int = 0) -> None:
         self.settings = settings
         self.rng = np.random.default_rng(seed)
         state_dim = policy.obs_dim + goal_dim
         self.actor = MLP(state_dim, policy.hidden, policy.action_dim)
-        self.buffer = ReplayBuffer(
-            settings.buffer_size, state_dim, policy.action_dim, settings.return_bound, settings.balanced
-        )
+        kept = {"bounds": settings.return_bound, "cells": settings.balanced, "sums": sums}
+        self.buffer = ReplayBuffer(settings.buffer_size, state_dim, policy.action_dim, **kept)
         self.critic = MLP(state_dim + policy.action_dim, settings.critic_hidden, 1)
         self.learner = make_learner(policy, self.actor, self.critic, settings)
         critics = np.stack([init_uniform(self.critic, self.rng) for _ in range(2)])
@@ -131,6 +129,8 @@ class TD3:
         """Critic steps of the whole run."""
         self.loss = float("nan")
         """Mean critic loss of the last training."""
+        self.goal = NO_GOAL
+        """Where the next gradient is taken, for critics that have goals; not part of a state."""
 
     def begin(self, actor: np.ndarray) -> None:
         """Begin with this greedy actor instead of a random one."""
@@ -138,7 +138,7 @@ class TD3:
 
     @property
     def greedy(self) -> np.ndarray:
-        """The greedy actor, a solution."""
+        """The greedy actor, a solution if there are no goals."""
         return self.nets.actor
 
     def learn(self) -> None:
@@ -146,15 +146,11 @@ class TD3:
         if self.settings.td3_schedule == "overlap" and self.buffer.size:
             self.train(self.settings.critic_steps)
 
-    def remember(self, *batches: Transitions | None, cells: Sequence[np.ndarray] = ()) -> None:
-        """End an iteration: keep its experience, in this order, and train on it if that is the schedule.
-
-        ``cells`` are those that the solutions of each batch are in, for ``balanced``.
-        """
-        for i, steps in enumerate(batches):
-            if steps is not None:
-                rows = experience(steps, self.settings)
-                self.buffer.add(rows, cells[i][steps.solution] if self.settings.balanced else None)
+    def remember(self, *lessons: Lesson) -> None:
+        """End an iteration: keep its experience, in this order, and train on it if that is the schedule."""
+        for lesson in lessons:
+            if lesson.steps is not None:
+                self.buffer.add(experience(lesson, self.settings))
         if self.settings.td3_schedule == "paper" and self.buffer.size:
             self.train(self.settings.critic_steps)
 
@@ -169,12 +165,12 @@ class TD3:
             raise Diverged(f"The critic diverged: its loss is {self.loss}.")
         self.nets, self.steps = nets, self.steps + steps
 
-    def gradient(self, solution: np.ndarray, states: int, goal: np.ndarray = NO_GOAL) -> np.ndarray:
+    def gradient(self, solution: np.ndarray, states: int) -> np.ndarray:
         """∇J at a solution from so many states of the buffer; a random direction while the buffer is empty."""
         if not self.buffer.size:
             return self.rng.standard_normal(solution.size, np.float32)
         which = self.buffer.draw(self.rng, states)
-        return self.learner.gradient(solution, self.nets.critics[0], goal, self.buffer.rows, which)
+        return self.learner.gradient(solution, self.nets.critics[0], self.goal, self.buffer.rows, which)
 
     def vary(
         self,
