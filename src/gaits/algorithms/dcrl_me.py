@@ -100,8 +100,14 @@ class DcrlMe:
         if settings.shared_basin:
             noise = self.rng.normal(0, GOAL_WEIGHT, (task.policy.sizes[1], len(task.ranges)))
             self.td3.begin(unfold(self.td3.actor, x0, noise))
-        iso = {"sigma": settings.iso_sigma, "line_sigma": settings.line_sigma, "batch_size": settings.iso_line}
-        self.iso_line = IsoLineEmitter(self.archive, x0=x0, seed=iso_line, **iso)
+        self.iso_line = IsoLineEmitter(
+            self.archive,
+            sigma=settings.iso_sigma,
+            line_sigma=settings.line_sigma,
+            x0=x0,
+            batch_size=settings.iso_line,
+            seed=iso_line,
+        )
         lowest = -task.objective_range[0] / task.max_steps
         self.offset = lowest if settings.reward_offset is None else settings.reward_offset
 

@@ -119,8 +119,14 @@ class TD3:
         self.rng = np.random.default_rng(seed)
         state_dim = policy.obs_dim + goal_dim
         self.actor = MLP(state_dim, policy.hidden, policy.action_dim)
-        kept = {"bounds": settings.return_bound, "cells": settings.balanced, "sums": sums}
-        self.buffer = ReplayBuffer(settings.buffer_size, state_dim, policy.action_dim, **kept)
+        self.buffer = ReplayBuffer(
+            settings.buffer_size,
+            state_dim,
+            policy.action_dim,
+            bounds=settings.return_bound,
+            cells=settings.balanced,
+            sums=sums,
+        )
         self.critic = MLP(state_dim + policy.action_dim, settings.critic_hidden, 1)
         self.learner = make_learner(policy, self.actor, self.critic, settings)
         critics = np.stack([init_uniform(self.critic, self.rng) for _ in range(2)])
