@@ -46,8 +46,8 @@ def load_conditioned(run: Run) -> Conditioned:
     td3 = getattr(algorithm, "td3", None)
     if td3 is None or td3.actor == run.task.policy:
         raise ValueError(
-            f"{run.folder} has no policy that takes measures; only runs of dcrl_me and cma_mega_td3 have one, and this one is "
-            f"of {run.config.algorithm}."
+            f"{run.folder} has no policy that takes measures; only runs of dcrl_me and cma_mega_td3 have one, and this one "
+            f"is of {run.config.algorithm}."
         )
     found = checkpoint.available(run.folder / "checkpoint")
     if not found:
