@@ -1,9 +1,10 @@
-"""What a whole iteration of PGA-MAP-Elites takes, against its two parts one after the other, for splits of the cores.
+"""What a whole iteration of PGA-MAP-Elites takes, against its parts one after the other, for splits of the cores.
 
 Usage: python benchmarks/overlap.py [ROUNDS] [TASK]
 
 An iteration proposes (which includes the policy-gradient variation), plays episodes while critics train, inserts and
-remembers. Simulation alone plays the same episodes on all cores, training alone does as many critic steps on all cores.
+remembers. Simulation alone plays the same episodes on all cores, training alone does as many critic steps on all cores, and
+variation alone lets as many parents climb.
 """
 
 import statistics
@@ -42,18 +43,20 @@ def main(rounds: int, task_name: str) -> None:
         for _ in range(2):
             searches[0].iterate()  # compile, and have something to learn from
         ratios: list[list[float]] = [[] for _ in searches]
-        alone: list[tuple[float, float]] = []
+        alone: list[tuple[float, ...]] = []
         for _ in range(rounds):
             for search, ratio in zip(searches, ratios, strict=True):
                 whole = seconds(search.iterate)
                 asked = algorithm.solutions
                 simulation = seconds(partial(everything.evaluate, asked, range(len(asked)), transitions=True))
                 training = seconds(partial(algorithm.td3.train, settings.critic_steps))
-                alone.append((simulation, training))
-                ratio.append(whole / (simulation + training))
-    simulation, training = (statistics.median(times) for times in zip(*alone, strict=True))
-    print(f"{task_name}, {cores} cores, {rounds} rounds. Alone: simulation {simulation:.1f} s, training {training:.1f} s\n")
-    print(f"{'split':<48}{'iteration / (simulation + training)':>36}")
+                variation = seconds(partial(algorithm.pg.ask, settings.batch_size - settings.iso_line - 1))
+                alone.append((simulation, training, variation))
+                ratio.append(whole / sum(alone[-1]))
+    parts = zip(("simulation", "training", "variation"), map(statistics.median, zip(*alone, strict=True)), strict=True)
+    told = ", ".join(f"{name} {value:.2f} s" for name, value in parts)
+    print(f"{task_name}, {cores} cores, {rounds} rounds. Alone: {told}\n")
+    print(f"{'split':<48}{'iteration / the sum of them':>36}")
     for name, ratio in zip(splits, ratios, strict=True):
         print(f"{name:<48}{statistics.median(ratio):>35.2f}x")
     print("\nMedians. Target for the default: at most 1.1x.")
