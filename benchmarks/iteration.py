@@ -15,6 +15,7 @@ between two.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
 import itertools
 import os
@@ -33,6 +34,7 @@ from gaits.analysis import paper_numbers
 from gaits.archives import insert
 from gaits.evaluation import available_cores
 from gaits.evaluation.results import Transitions
+from gaits.gradients import Lesson
 from gaits.runs.config import make_config
 from gaits.runs.directory import MAX_CHECKPOINT_SHARE, RunDirectory
 from gaits.search import Search, seed_key
@@ -41,6 +43,8 @@ from gaits.tasks.task import Task
 TASKS = ("qd_hopper", "qd_walker", "qd_half_cheetah", "qd_ant")
 NAMES = ("map_elites", "cma_mega_es", "me_es", "pga_me", "cma_mega_td3_es")
 NEVER_FALL = ("qd_half_cheetah",)
+SETTLE = 10
+"""Iterations before early ones are timed: critics have something to learn from, and large arrays their memory."""
 Product = tuple[int, int, int]
 
 
@@ -125,6 +129,8 @@ class Clock:
 
     parts: dict[str, float] = field(default_factory=dict)
     batches: list[tuple[Any, Any]] = field(default_factory=list)
+    noting: float = 0.0
+    """What keeping them took, which is no part of an iteration."""
 
     def time(self, thing: Any, method: str, part: str) -> None:
         """Add to a part what a method of one object takes."""
@@ -153,12 +159,27 @@ class Clock:
         submit = search.evaluator.submit
 
         def noted(batch: Any, seeds: Any) -> Any:
-            self.batches.append((batch, seeds))
-            pending = submit(batch, seeds)
-            self.time(pending, "result", "waiting")
-            return pending
+            began = time.perf_counter()
+            copy = dataclasses.replace(batch, solutions=batch.solutions.copy())  # its memory is to be used again
+            self.batches.append((copy, seeds))
+            self.noting += time.perf_counter() - began
+            return Waited(submit(batch, seeds), self)
 
         search.evaluator.submit = noted  # type: ignore[method-assign]
+
+
+@dataclass
+class Waited:
+    """An evaluation under way. Times the waiting for it, and holds on to nothing afterwards."""
+
+    pending: Any
+    clock: Clock
+
+    def result(self) -> Any:
+        began = time.perf_counter()
+        results = self.pending.result()
+        self.clock.parts["waiting"] = self.clock.parts.get("waiting", 0.0) + time.perf_counter() - began
+        return results
 
 
 COLUMNS = ("iteration", "alone", "critics", "variation", "gradients", "ask", "tell", "record", "checkpoint", "waiting")
@@ -173,8 +194,9 @@ def measure(task: Task, name: str, cores: int, iterations: int, elites: Any) -> 
         algorithm: Any = search.algorithm
         if elites is not None:
             fill(algorithm, task, elites)
-        elif hasattr(algorithm, "td3") or getattr(algorithm, "critic", None):
-            directory.record(search, search.iterate())  # the first has nothing to learn from
+        else:
+            for _ in range(SETTLE):
+                directory.record(search, search.iterate())
         directory.save(search)
         directory._is_due = lambda iteration: False  # type: ignore[method-assign]
         search.counters.steps, before = 0, search.counters.evaluations
@@ -183,7 +205,7 @@ def measure(task: Task, name: str, cores: int, iterations: int, elites: Any) -> 
         began = time.perf_counter()
         for _ in range(iterations):
             directory.record(search, search.iterate())
-        whole = time.perf_counter() - began
+        whole = time.perf_counter() - began - clock.noting
         evaluations = (search.counters.evaluations - before) / iterations
         held_up = seconds(lambda: directory.begin_saving(search))
         directory.wait()
@@ -222,7 +244,7 @@ def fill(algorithm: Any, task: Task, elites: dict[str, np.ndarray]) -> None:
         for _ in range(critic.settings.buffer_size // rows):
             obs, action = (rng.standard_normal((rows, k), np.float32) for k in (task.obs_dim, task.action_dim))
             none = np.zeros(rows, bool)
-            critic.remember(Transitions(obs, action, rng.random(rows), obs, none, none, np.zeros(rows, int)))
+            critic.remember(Lesson(Transitions(obs, action, rng.random(rows), obs, none, none, np.zeros(rows, int))))
 
 
 def warm_up(task: Task, name: str) -> None:

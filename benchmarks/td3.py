@@ -23,6 +23,7 @@ import numpy as np
 import gaits
 from gaits.gradients import TD3, TD3Settings
 from gaits.gradients.actor_critic import ActorCritic
+from gaits.gradients.networks import NO_GOAL
 from gaits.policies import MLP
 
 STEPS, BATCH, STATES, PARENTS, PG_STEPS = 100, 256, 65_536, 49, 10
@@ -150,15 +151,15 @@ def main(rounds: int, task_name: str) -> None:
     def calls(learner: Any) -> dict[str, Callable[[], object]]:
         return {
             "train": lambda: learner.train(td3.nets, 0, rows, batches[0], noise),
-            "gradient": lambda: learner.gradient(parents[0], theta, rows, batches[1]),
-            "vary": lambda: learner.vary(parents, theta, rows, batches[2], 1e-3),
+            "gradient": lambda: learner.gradient(parents[0], theta, NO_GOAL, rows, batches[1]),
+            "vary": lambda: learner.vary(parents, theta, np.zeros((len(parents), 0), np.float32), rows, batches[2], 1e-3),
         }
 
     floor = Floor(task.policy, td3.critic)
     sides = {
         "gaits": calls(td3.learner),
         "floor": {name: getattr(floor, name) for name in ("train", "gradient", "vary")},
-        "JAX": calls(ActorCritic(task.policy, td3.critic, td3.settings)),
+        "JAX": calls(ActorCritic(task.policy, task.policy, td3.critic, td3.settings)),
     }
     if importlib.util.find_spec("torch"):
         arrays = rows[batches[0]], noise, *(rows[which][..., : task.obs_dim].copy() for which in batches[1:])

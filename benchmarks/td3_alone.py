@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 import gaits
-from gaits.gradients import TD3, TD3Settings
+from gaits.gradients import TD3, Lesson, TD3Settings
 
 EPISODES, EVALUATION_EPISODES, EVALUATE_EVERY = 2, 10, 5_000
 RANDOM_STEPS = 10_000
@@ -36,7 +36,7 @@ if __name__ == "__main__":
             warming_up = td3.buffer.size < RANDOM_STEPS
             actors = [task.policy.init(rng) for _ in range(EPISODES)] if warming_up else [td3.greedy] * EPISODES
             results = evaluator.evaluate(actors, seeds(EPISODES), transitions=True, action_noise=0.3 if warming_up else 0.1)
-            td3.remember(results.transitions)
+            td3.remember(Lesson(results.transitions))
             owed += 0 if warming_up else int(results.length.sum())
             while owed >= BLOCK:
                 td3.train(BLOCK)

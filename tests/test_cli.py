@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -80,7 +81,7 @@ def test_mistakes_are_explained(args, message, capsys, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_study_evaluate_and_compare(tmp_path, capsys):
+def test_study_evaluate_and_compare(tmp_path, capsys, monkeypatch):
     """From nothing to a report, as the README says."""
     plan = tmp_path / "small.toml"
     plan.write_text(
@@ -91,6 +92,12 @@ def test_study_evaluate_and_compare(tmp_path, capsys):
     folder, out = str(tmp_path / "study"), str(tmp_path / "comparison")
     assert cli.main(["study", str(plan), "--out", folder, "--dry-run"]) == 0
     assert "4 runs of 16 evaluations" in capsys.readouterr().out
+    monkeypatch.setattr("gaits.study.price.SECONDS", 0.0)
+    assert cli.main(["study", str(plan), "--out", folder, "--price"]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"qd_hopper  bold +2 +32 +0\.0", printed)
+    assert "without --price" in printed
+    assert not (tmp_path / "study").exists()
     assert cli.main(["study", str(plan), "--out", folder]) == 0
     assert "4 runs in" in capsys.readouterr().out
     assert cli.main(["study", folder, "--evaluations", "24"]) == 0

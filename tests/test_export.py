@@ -12,6 +12,7 @@ import gaits
 from gaits.archives.cells import find_cell, name_cell
 from gaits.export import ONNX_OPSET, export_policy, take_out
 from gaits.physics.world import name_observations
+from gaits.runs.conditioned import load_conditioned
 from gaits.tasks.qdgym import QDGYM
 
 
@@ -140,3 +141,28 @@ def test_a_function_has_no_policies(tmp_path):
     run = gaits.train("lp_sphere", "map_elites", evaluations=16, out=tmp_path / "run", batch_size=16)
     with pytest.raises(ValueError, match="lp_sphere is a function, not a robot"):
         export_policy(run)
+
+
+def test_a_policy_that_takes_measures(tmp_path, run):
+    settings = {"batch_size": 8, "critic_steps": 3, "critic_batch": 16, "critic_hidden": (8,), "pg_steps": 2, "pg_batch": 8}
+    trained = gaits.train(small_task(), "dcrl_me", evaluations=24, out=tmp_path / "run", **settings)
+    path, about = export_policy(trained, conditioned=True)
+    assert path == trained.folder / "conditioned.npz"
+    assert (about["conditioned"], about["measure_ranges"]) == (True, [[0.0, 1.0]])
+    asked, obs = load_conditioned(trained), observations(trained)
+    with np.load(path, allow_pickle=False) as file:
+        for wanted in (0.0, 0.3, 1.0):
+            x = np.concatenate([obs, np.full((len(obs), 1), wanted, np.float32)], axis=1)
+            for i in range(about["layers"]):
+                x = np.tanh(x @ file[f"W{i}"].T + file[f"b{i}"])
+            np.testing.assert_allclose(x, trained.task.policy.act(asked.solution([wanted]), obs), atol=2e-6)
+    with pytest.raises(ValueError, match="Measures must be 1 finite numbers"):
+        asked.solution([0.1, 0.2])
+    with pytest.raises(ValueError, match="of no cell"):
+        export_policy(trained, "3", conditioned=True)
+    with pytest.raises(ValueError, match="only runs of dcrl_me and cma_mega_td3 have one"):
+        export_policy(run, conditioned=True)
+    for file in (trained.folder / "checkpoint").iterdir():
+        file.unlink()
+    with pytest.raises(ValueError, match="has no checkpoint"):
+        export_policy(trained, conditioned=True)

@@ -36,19 +36,22 @@ class Policy:
 
 
 def export_policy(
-    run: Run | str | Path, cell: str | None = None, out: str | Path | None = None
+    run: Run | str | Path, cell: str | None = None, out: str | Path | None = None, *, conditioned: bool = False
 ) -> tuple[Path, dict[str, Any]]:
     """Write the policy of a cell to a file; returns the file and what it says about the policy.
 
     Args:
         cell: Such as "3,12", or a plain cell index; None: the best policy.
         out: A file that ends in .npz, .safetensors or .onnx; default: an .npz in the run's folder.
+        conditioned: Instead, the one policy that takes the wanted measures as further inputs, where the run has one.
     """
     run = run if isinstance(run, Run) else load_run(run)
-    name = "best" if cell is None else "cell-" + cell.replace(",", "-").replace(" ", "")
+    if conditioned and cell is not None:
+        raise ValueError(f"A conditioned policy is of no cell: it takes measures. Leave out the cell {cell}.")
+    name = "conditioned" if conditioned else "best" if cell is None else "cell-" + cell.replace(",", "-").replace(" ", "")
     path = Path(out) if out is not None else run.folder / f"{name}.npz"
     writer = lookup("format of policies", path.suffix.lower(), WRITERS)
-    policy = take_out(run, cell)
+    policy = take_out_conditioned(run) if conditioned else take_out(run, cell)
     content = writer(policy)
     check_output(path)
     write_whole(path, content)
@@ -61,26 +64,46 @@ def take_out(run: Run, cell: str | None = None) -> Policy:
     network = task.policy
     row = best_row(archive) if cell is None else find_cell(archive, cell)
     elite = {name: values[row] for name, values in archive.data().items()}
-    arrays: dict[str, np.ndarray] = {}
     layers = network.layers(elite["solution"])
-    for i, (weights, biases) in enumerate(layers):
-        arrays |= {f"W{i}": np.ascontiguousarray(weights), f"b{i}": np.ascontiguousarray(biases)}
+    arrays = _name_layers(layers)
     arrays |= {name: elite[name].astype(np.float32) for name in ("obs_mean", "obs_std") if name in elite}
     about = {
-        "task": task.name,
-        "environment": None if task.env_id == "-" else task.env_id,
-        "algorithm": run.config.algorithm,
-        "run_seed": run.config.seed,
-        "layers": len(layers),
-        "activation": "tanh",
-        "normalized": "obs_mean" in arrays,
-        **task.problem.describe_policy(),
+        **_describe(run, len(layers), "obs_mean" in arrays),
         "cell": name_cell(archive, int(elite["index"])),
-        "measure_names": list(task.measure_names),
         "measures": elite["measures"].tolist(),
         "objective": float(elite["objective"]),
     }
     return Policy(arrays, about)
+
+
+def take_out_conditioned(run: Run) -> Policy:
+    """The policy that takes measures: its inputs are an observation and then the measures, as plain numbers."""
+    from gaits.runs.conditioned import load_conditioned
+
+    layers = load_conditioned(run).layers()
+    inputs = {"conditioned": True, "measure_ranges": [list(pair) for pair in run.task.ranges]}
+    return Policy(_name_layers(layers), _describe(run, len(layers), False) | inputs)
+
+
+def _name_layers(layers: list[tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarray]:
+    named = [(f"W{i}", f"b{i}") for i in range(len(layers))]
+    pairs = zip(named, layers, strict=True)
+    return {name: np.ascontiguousarray(array) for names, layer in pairs for name, array in zip(names, layer, strict=True)}
+
+
+def _describe(run: Run, layers: int, normalized: bool) -> dict[str, Any]:
+    task = run.task
+    return {
+        "task": task.name,
+        "environment": None if task.env_id == "-" else task.env_id,
+        "algorithm": run.config.algorithm,
+        "run_seed": run.config.seed,
+        "layers": layers,
+        "activation": "tanh",
+        "normalized": normalized,
+        **task.problem.describe_policy(),
+        "measure_names": list(task.measure_names),
+    }
 
 
 def _npz(policy: Policy) -> Callable[[IO[bytes]], object]:

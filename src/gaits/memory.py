@@ -28,14 +28,16 @@ def empty(shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
     if size < LARGE:
         return np.empty(shape, dtype)
+    room = 1 << (size - 1).bit_length()  # few sizes, or insertions, no two as large, would need new memory every time
     with _lock:
         for block in _blocks:
-            if block.nbytes == size and sys.getrefcount(block) == UNUSED:
-                return block.view(dtype).reshape(shape)
-        block = np.empty(size, np.uint8)
-        _blocks.append(block)
-        del _blocks[:-KEEP]
-        return block.view(dtype).reshape(shape)
+            if block.nbytes == room and sys.getrefcount(block) == UNUSED:
+                break
+        else:
+            block = np.empty(room, np.uint8)
+            _blocks.append(block)
+            del _blocks[:-KEEP]
+        return block[:size].view(dtype).reshape(shape)
 
 
 def take(array: np.ndarray, rows: Any) -> np.ndarray:

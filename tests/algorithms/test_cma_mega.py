@@ -19,6 +19,7 @@ from gaits.algorithms.cma_mega import (
     cma_mega_td3_es,
 )
 from gaits.gradients import TD3, EvolutionStrategy
+from gaits.gradients.networks import NO_GOAL
 from gaits.search import Search
 
 
@@ -316,7 +317,7 @@ def test_the_objective_row_is_the_critics_and_the_others_are_the_samples(evaluat
     rng = np.random.default_rng()
     rng.bit_generator.state = critic.td3.rng.bit_generator.state
     rows, which = critic.td3.buffer.rows, critic.td3.buffer.draw(rng, 32)
-    objective = critic.td3.learner.gradient(batch.solutions[0], critic.td3.nets.critics[0], rows, which)
+    objective = critic.td3.learner.gradient(batch.solutions[0], critic.td3.nets.critics[0], NO_GOAL, rows, which)
     expected = np.concatenate(
         [np.asarray(objective)[None], es.jacobian(batch.solutions[0], results.rows(slice(1, None)))[1:]]
     )

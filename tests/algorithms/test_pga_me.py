@@ -57,15 +57,15 @@ def test_offspring_and_the_greedy_metric(monkeypatch):
     algorithm = make(pg_steps=3, pg_batch=5, pg_learning_rate=0.25)
     asked = []
 
-    def vary(parents, *how):
-        asked.append((len(parents), *how))
+    def vary(parents, *how, shared):
+        asked.append((len(parents), *how, shared))
         return parents
 
     monkeypatch.setattr(algorithm.td3, "vary", vary)
     for _ in range(2):
         algorithm.ask()
         done = algorithm.tell(made_up(np.arange(10.0, 18.0), np.linspace(0, 1, 8)[:, None]))
-    assert asked == [(3, 3, 5, 0.25)]
+    assert asked == [(3, 3, 5, 0.25, False)]
     assert done.metrics["greedy_objective"] == 14.0
 
 
@@ -101,10 +101,10 @@ def test_evaluations_are_insertions(evaluator):
         assert search.counters.evaluations == 8 * iteration
 
 
-@pytest.mark.parametrize("size", [2, 7])
-def test_impossible_batches(size):
-    with pytest.raises(ValueError, match="batch_size must be even and at least 4"):
-        PgaMeSettings(batch_size=size)
+@pytest.mark.parametrize("impossible", [{"batch_size": 2}, {"iso_share": 0.01}, {"iso_share": 0.9}])
+def test_impossible_batches(impossible):
+    with pytest.raises(ValueError, match="batch_size must be at least 4, and iso_share leave"):
+        PgaMeSettings(**{"batch_size": 8, **impossible})
 
 
 def test_functions_have_no_episodes_to_learn_from():

@@ -9,7 +9,7 @@ from conformance.gradient_source import TASK, GradientSourceSuite, evaluate
 
 from gaits import states
 from gaits.evaluation.results import Transitions
-from gaits.gradients import TD3, CriticGradient, EvolutionStrategy, ExactGradients, TD3Settings
+from gaits.gradients import TD3, CriticGradient, EvolutionStrategy, ExactGradients, Lesson, TD3Settings
 from gaits.gradients.es import centred_ranks
 from gaits.policies import MLP
 
@@ -35,7 +35,8 @@ class TestCriticGradient(GradientSourceSuite):
         td3 = TD3(self.policy, TD3Settings(critic_hidden=(32, 32), critic_learning_rate=3e-3), seed)
         obs, action = np.random.default_rng(0).uniform(-1, 1, (2, 3000, 1)).astype(np.float32)
         over, not_cut = np.ones(3000, bool), np.zeros(3000, bool)
-        td3.remember(Transitions(obs, action, self.reward(obs, action), obs, over, not_cut, not_cut.astype(int)))
+        steps = Transitions(obs, action, self.reward(obs, action), obs, over, not_cut, not_cut.astype(int))
+        td3.remember(Lesson(steps))
         td3.learn()
         return CriticGradient(td3, 2000)
 

@@ -9,11 +9,11 @@ import pytest
 
 from gaits import states
 from gaits.evaluation.results import Transitions
-from gaits.gradients import TD3, Diverged, TD3Settings, devices, hands
+from gaits.gradients import TD3, Diverged, Lesson, TD3Settings, devices, hands
 from gaits.gradients.actor_critic import ActorCritic
 from gaits.gradients.devices import on_cores
 from gaits.gradients.learner import CompiledLearner
-from gaits.gradients.networks import Networks, begin
+from gaits.gradients.networks import NO_GOAL, Networks, begin
 from gaits.policies import MLP
 
 POLICY = MLP(3, (5, 4), 2)
@@ -29,8 +29,8 @@ SETTINGS = TD3Settings(
     buffer_size=50,
 )
 CRITIC = MLP(5, SETTINGS.critic_hidden, 1)
-MATHS = ActorCritic(POLICY, CRITIC, SETTINGS)
-LEARNERS = [CompiledLearner(POLICY, CRITIC, SETTINGS), MATHS]
+MATHS = ActorCritic(POLICY, POLICY, CRITIC, SETTINGS)
+LEARNERS = [CompiledLearner(POLICY, POLICY, CRITIC, SETTINGS), MATHS]
 both = pytest.mark.parametrize("learner", LEARNERS, ids=["compiled", "JAX"])
 CLOSE = {"rtol": 2e-4, "atol": 2e-6}
 
@@ -145,6 +145,10 @@ def networks(slow) -> Networks:
     return begin(np.float32(slow.theta), np.float32(slow.phi))
 
 
+def no_goals(parents):
+    return np.zeros((len(parents), 0), np.float32)
+
+
 def draw(rng, n=6):
     """Rows of a buffer, the same taken apart, and noise; terminal in some rows, with noise beyond the clip."""
     batch = {
@@ -182,7 +186,7 @@ def test_policy_gradient_in_chunks(rng, slow, n, learner, monkeypatch):
     monkeypatch.setattr("gaits.gradients.learner.CHUNK", 2)
     monkeypatch.setattr("gaits.gradients.learner.GROUPS", 3)
     rows, which = draw(rng, 20)[0], rng.integers(20, size=n)
-    fast = learner.gradient(np.float32(slow.phi), np.float32(slow.theta[0]), rows, which)
+    fast = learner.gradient(np.float32(slow.phi), np.float32(slow.theta[0]), NO_GOAL, rows, which)
     np.testing.assert_allclose(fast, slow.policy_gradient(slow.phi, slow.theta[0], rows[which, :3]), **CLOSE)
 
 
@@ -221,7 +225,9 @@ def test_minibatches_without_halves(rng, batch):
     nets = begin(*(np.float32(rng.normal(0, 0.5, shape)) for shape in ((2, CRITIC.solution_dim), POLICY.solution_dim)))
     rows, which = draw(rng, 20)[0], rng.integers(20, size=(4, batch))
     noise = np.float32(rng.normal(size=(4, batch, 2)))
-    both = [kind(POLICY, CRITIC, settings).train(nets, 0, rows, which, noise) for kind in (CompiledLearner, ActorCritic)]
+    both = [
+        kind(POLICY, POLICY, CRITIC, settings).train(nets, 0, rows, which, noise) for kind in (CompiledLearner, ActorCritic)
+    ]
     for name, one, other in zip(Networks._fields, *(nets for nets, _ in both), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5, err_msg=name)
 
@@ -231,7 +237,7 @@ def test_variation_of_all_parents(rng, slow, learner):
     parents = np.float32(rng.normal(0, 0.5, (3, POLICY.solution_dim)))
     rows, which = draw(rng, 20)[0], rng.integers(20, size=(3, 4, 5))  # 3 parents, 4 steps, 5 states each
     before = parents.copy()
-    fast = learner.vary(parents, np.float32(slow.theta[0]), rows, which, 0.05)
+    fast = learner.vary(parents, np.float32(slow.theta[0]), no_goals(parents), rows, which, 0.05)
     np.testing.assert_array_equal(parents, before)
     for parent, minibatches, offspring in zip(parents, which, fast, strict=True):
         phi, memory = parent.astype(float), [0.0, 0.0, 0]
@@ -283,7 +289,7 @@ def test_the_schedules(rng):
         for _ in range(2):
             td3.learn()
             counts.append(td3.steps)
-            td3.remember(episode(10, rng))
+            td3.remember(Lesson(episode(10, rng)))
             counts.append(td3.steps)
         steps[schedule] = counts
     assert steps == {"overlap": [0, 0, 4, 4], "paper": [0, 4, 4, 8]}
@@ -292,14 +298,14 @@ def test_the_schedules(rng):
 @pytest.mark.parametrize("terminal", [True, False])
 def test_the_step_limit_is_an_end_or_not(rng, terminal):
     td3 = TD3(POLICY, TD3Settings(**{**vars(SETTINGS), "timeout_terminal": terminal}), seed=0)
-    td3.remember(episode(5, rng))
+    td3.remember(Lesson(episode(5, rng)))
     np.testing.assert_array_equal(td3.buffer.rows[:5, -1], [0, 0, 0, 0, terminal])
 
 
 def test_state_round_trips(rng):
     a, b = (TD3(POLICY, SETTINGS, seed) for seed in (1, 2))
     for _ in range(3):
-        a.remember(episode(30, rng))
+        a.remember(Lesson(episode(30, rng)))
         a.learn()
     b.restore(states.copy(a.state(), like=b.state()))
     for td3 in (a, b):
@@ -313,10 +319,10 @@ def test_state_round_trips(rng):
 def test_variation_climbs_the_first_critic(rng):
     """On so many states of the buffer, so many steps of this size."""
     td3 = TD3(POLICY, SETTINGS, seed=0)
-    td3.remember(episode(30, rng))
+    td3.remember(Lesson(episode(30, rng)))
     parents = np.stack([td3.greedy, -td3.greedy, 2 * td3.greedy])
     which = td3.buffer.draw(copy.deepcopy(td3.rng), 3, 4, 5)
-    expected = td3.learner.vary(parents, td3.nets.critics[0], td3.buffer.rows, which, 0.05)
+    expected = td3.learner.vary(parents, td3.nets.critics[0], no_goals(parents), td3.buffer.rows, which, 0.05)
     np.testing.assert_array_equal(td3.vary(parents, steps=4, batch=5, learning_rate=0.05), expected)
 
 
@@ -338,7 +344,7 @@ def test_cores_change_nothing():
 
 def test_a_diverged_critic_is_reported_and_does_not_replace_the_good_one(rng):
     td3 = TD3(POLICY, TD3Settings(**{**vars(SETTINGS), "critic_learning_rate": 1e30, "critic_steps": 20}), seed=0)
-    td3.remember(episode(40, rng))
+    td3.remember(Lesson(episode(40, rng)))
     before = td3.greedy.copy()
     with pytest.raises(Diverged, match=r"The critic diverged: its loss is (nan|inf)"):
         td3.learn()
@@ -359,7 +365,7 @@ def test_a_gpu_that_is_there_is_used(monkeypatch, rng):
     monkeypatch.setattr(devices, "find_platforms", lambda: {"gpu"})
     td3 = TD3(POLICY, SETTINGS, seed=0)
     assert isinstance(td3.learner, ActorCritic)
-    td3.remember(episode(30, rng))
+    td3.remember(Lesson(episode(30, rng)))
     td3.learn()
     other = TD3(POLICY, TD3Settings(**{**vars(SETTINGS), "device": "cpu"}), seed=0)
     other.restore(states.copy(td3.state(), like=other.state()))  # a run may go on where there is no GPU
@@ -391,9 +397,8 @@ def test_it_learns_by_itself():
     action = rng.uniform(-1, 1, (4000, 2)).astype(np.float32)
     next_obs = np.clip(obs + np.float32(0.3) * action, -1, 1)
     nowhere = np.zeros(4000, bool)
-    td3.remember(
-        Transitions(obs, action, -np.linalg.norm(next_obs, axis=1), next_obs, nowhere, nowhere, nowhere.astype(int))
-    )
+    steps = Transitions(obs, action, -np.linalg.norm(next_obs, axis=1), next_obs, nowhere, nowhere, nowhere.astype(int))
+    td3.remember(Lesson(steps))
 
     def distance_after(steps):
         points = obs[:200]

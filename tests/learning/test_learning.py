@@ -19,6 +19,8 @@ HOPPER = {
     "cma_mega_es": ({"batch_size": 40, "es_samples": 40}, 4000),
     "cma_mega_td3_es": ({"batch_size": 40, "es_samples": 40, **CRITIC}, 4000),
     "pga_me": ({"batch_size": 40, "iso_sigma": 0.05, **CRITIC}, 3000),
+    "dcrl_me": ({"batch_size": 40, "iso_sigma": 0.05, "pg_steps": 20, **CRITIC}, 3000),
+    "cma_mega_td3": ({"batch_size": 40, "measure_steps": 50, **CRITIC}, 3000),
     "me_es": ({"batch_size": 40, "learning_rate": 0.05}, 5000),
     "map_elites_line": ({"iso_sigma": 0.1}, 2000),
     "sep_cma_mae": ({"batch_size": 100, "sigma0": 0.2}, 2000),

@@ -22,10 +22,12 @@ from gaits.algorithms.cma_mega import (
     cma_mega_es,
     cma_mega_td3_es,
 )
+from gaits.algorithms.cma_mega_td3 import CmaMegaTd3, CmaMegaTd3Settings
+from gaits.algorithms.dcrl_me import DcrlMe, DcrlMeSettings
 from gaits.algorithms.luck import against_luck
 from gaits.algorithms.map_elites import MapElites, MapElitesLine, MapElitesLineSettings, MapElitesSettings
 from gaits.algorithms.me_es import MeEs, MeEsSettings
-from gaits.algorithms.pga_me import PgaMe, PgaMeSettings
+from gaits.algorithms.pga_me import PgaBudgetSettings, PgaMe, PgaMeSettings
 from gaits.algorithms.sep_cma_mae import SepCmaMae, SepCmaMaeSettings
 
 
@@ -49,8 +51,20 @@ ALGORITHMS = {
         cma_mega_td3_es,
         CmaMegaTd3EsSettings,
     ),
+    "cma_mega_td3": AlgorithmEntry(
+        "CMA-MEGA (TD3)", "the same, with a critic for the measures too", CmaMegaTd3, CmaMegaTd3Settings
+    ),
     "pga_me": AlgorithmEntry(
         "PGA-MAP-Elites", "crosses elites, and lets elites climb a critic", against_luck(PgaMe), PgaMeSettings
+    ),
+    "pga_budget": AlgorithmEntry(
+        "PGA-MAP-Elites with a learning budget",
+        "the same, with four times the critic's steps",
+        against_luck(PgaMe),
+        PgaBudgetSettings,
+    ),
+    "dcrl_me": AlgorithmEntry(
+        "DCRL-MAP-Elites", "elites climb critics that are told their measures", DcrlMe, DcrlMeSettings
     ),
     "me_es": AlgorithmEntry("ME-ES", "evolution strategies from elites, towards return or novelty", MeEs, MeEsSettings),
     "map_elites": AlgorithmEntry(

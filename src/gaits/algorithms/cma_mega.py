@@ -26,6 +26,7 @@ from gaits.gradients import (
     EvolutionStrategy,
     ExactGradients,
     GradientSource,
+    Lesson,
     TD3Settings,
 )
 from gaits.tasks.task import Task
@@ -121,8 +122,8 @@ class CmaMega:
 
     def ask(self) -> Batch:
         if self.branching:
-            branches = self.emitter.ask()  # lines 13-15: φ_i = φ* + c_i ∇
-            self.asked = branches if self.critic is None else memory.join(self.critic.greedy[None], branches)
+            branches = self._refine(self.emitter.ask())  # lines 13-15: φ_i = φ* + c_i ∇
+            self.asked = branches if self.critic is None else memory.join(self._greedy(self.critic), branches)
         else:
             point = self.emitter.ask_dqd()[0].copy()
             groups = [source.samples(point) for source in self.sources]
@@ -145,7 +146,7 @@ class CmaMega:
         inserted = [self.inserted_point, *self._tell_branches(results)]
         metrics: dict[str, float] = {"restarts": self.emitter.restarts}
         if self.critic is not None:
-            self.critic.remember(self.experience, results.transitions)  # lines 28-29
+            self.critic.remember(self.experience, self._lesson(results))  # lines 28-29
             metrics |= {"greedy_objective": float(results.objective[0]), **self.critic.metrics()}
         return Iteration(inserted, metrics)
 
@@ -153,6 +154,7 @@ class CmaMega:
         """Lines 7-11: insert φ*, and only φ*; estimate the gradients there."""
         point, first = self.asked[:1], results.rows(slice(0, 1))
         self.inserted_point, told = self._insert(point, first)
+        self._stand(first.measures[0])
         jacobians, start = [], 1
         for source, size in zip(self.sources, self.group_sizes, strict=True):
             jacobians.append(source.jacobian(point[0], results.rows(slice(start, start + size))))
@@ -160,7 +162,7 @@ class CmaMega:
         # The objective's row is the first source's, the measures' rows the last source's; often they are one.
         jacobian = np.concatenate([jacobians[0][:1], jacobians[-1][1:]]).astype(np.float32)
         self.emitter.tell_dqd(point, first.objective, first.measures, jacobian[None], told)
-        self.experience = results.transitions
+        self.experience = self._lesson(results)
 
     def _tell_branches(self, results: Results) -> list[Insertions]:
         """Lines 17-27: insert and rank the branches, step, restart if need be. The greedy actor is not ranked.
@@ -183,6 +185,25 @@ class CmaMega:
         if self.annealed is not None:
             return inserted, anneal(self.annealed, *outcome)
         return inserted, {"status": inserted.status.astype(np.int32), "value": inserted.value}
+
+    # --- what variants do otherwise -----------------------------------------------------------------------------------
+
+    def _lesson(self, results: Results) -> Lesson:
+        """What a critic learns from."""
+        return Lesson(results.transitions, self.archive.index_of(results.measures))
+
+    def _greedy(self, critic: TD3) -> np.ndarray:
+        """The greedy actor, (1, dim)."""
+        return critic.greedy[None]
+
+    def _stand(self, measures: np.ndarray) -> None:
+        """φ* has these measures."""
+
+    def _refine(self, branches: np.ndarray) -> np.ndarray:
+        """Branches as they are evaluated."""
+        return branches
+
+    # --- state --------------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
         critic = None if self.critic is None else self.critic.state()

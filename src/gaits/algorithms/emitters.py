@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from ribs.emitters import EvolutionStrategyEmitter, GradientArborescenceEmitter
 
-from gaits import memory
-from gaits.archives import Archive, sample_solutions
-from gaits.compiling import entry
+from gaits import memory, rows
+from gaits.archives import Archive, sample_rows, sample_solutions
 from gaits.normals import Normals
 from gaits.states import Real
 
@@ -49,8 +48,11 @@ class GaussianEmitter(MutationEmitter):
     """Random elites x plus noise: x + σ N(0, I)."""
 
     def ask(self) -> np.ndarray:
-        solutions = self._parents(self.batch_size)
-        solutions += self.noise.take(*solutions.shape)
+        solutions = self.noise.take(self.batch_size, self.x0.size)
+        if self.archive.empty:
+            solutions += self.x0
+        else:
+            rows.add_taken(solutions, *sample_rows(self.archive, self.batch_size))
         return solutions
 
 
@@ -99,7 +101,7 @@ class BranchingEmitter(GradientArborescenceEmitter):
         """φ_i = φ* + Σ_k c_ik ∇_k, with coefficients c from CMA-ES."""
         branches = memory.empty((int(self.batch_size), self._grad_opt.theta.size))
         assert self._jacobian_batch is not None, "told the point before"
-        _branch(self._grad_opt.theta, self._jacobian_batch[0], self._opt.ask(), branches)
+        rows.branch(branches, self._grad_opt.theta, self._jacobian_batch[0], self._opt.ask())
         return branches
 
     def tell(self, solution: np.ndarray, objective: Any, measures: Any, add_info: dict[str, np.ndarray]) -> None:  # type: ignore[override]
@@ -110,31 +112,10 @@ class BranchingEmitter(GradientArborescenceEmitter):
         self._opt.tell(order, values, n)
         weights = np.log(n + 0.5) - np.log(np.arange(1, n + 1))
         mean = np.zeros(solution.shape[1])
-        _add_rows(solution, order[:n].astype(np.int64), weights / np.sum(weights), mean)
+        rows.add_weighted(mean, solution, order[:n].astype(np.int64), weights / np.sum(weights))
         self._grad_opt.step(mean - self._grad_opt.theta)
         if self._opt.check_stop(values[order]) or self._check_restart(int(add_info["status"].any())):
             self._grad_opt.reset(restart(self))
             self._opt.reset(np.zeros(self._num_coefficients))
             self._ranker.reset(self, self.archive)
             self._restarts += 1
-
-
-@entry()
-def _branch(point, gradients, coefficients, out):
-    """Rows point + Σ_k coefficients[i, k] gradients[k], the sum first, in the order of k."""
-    for i in range(len(out)):
-        for j in range(point.size):
-            out[i, j] = gradients[0, j] * coefficients[i, 0]
-        for k in range(1, len(gradients)):
-            for j in range(point.size):
-                out[i, j] += gradients[k, j] * coefficients[i, k]
-        for j in range(point.size):
-            out[i, j] += point[j]
-
-
-@entry()
-def _add_rows(rows, order, weights, total):
-    """total += Σ_i weights[i] rows[order[i]], in this order."""
-    for i in range(order.size):
-        for j in range(total.size):
-            total[j] += rows[order[i], j] * weights[i]

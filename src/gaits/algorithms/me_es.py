@@ -13,7 +13,7 @@ import numpy as np
 from ribs.emitters.opt import AdamOpt
 from scipy.spatial.distance import cdist
 
-from gaits import memory
+from gaits import rows
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
 from gaits.algorithms.ribs_state import archive_state, restore_archive, restore_ribs, ribs_state
 from gaits.archives import SEED, Insertions, insert, make_archive
@@ -231,9 +231,9 @@ class MeEs:
         # A failed episode was cut short, so both its return and its measures mislead; as a sample it must rank last.
         ranks = centred_ranks(np.where(results.failed, -np.inf, score))
         # Not divided by σ: the L2 coefficient is relative to this scale.
-        noise = memory.empty(self.noise.shape, np.float64)
-        np.copyto(noise, self.noise)
-        self.adam.step((ranks[:half] - ranks[half:]) @ noise / half)
+        gradient = np.zeros(self.theta.size)
+        rows.add_weighted(gradient, self.noise, np.arange(half), (ranks[:half] - ranks[half:]) / half)
+        self.adam.step(gradient)
         self.best_return = float(results.objective[~results.failed].max(initial=-np.inf))
         steps = results.transitions
         self.observed = (

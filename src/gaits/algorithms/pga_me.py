@@ -16,9 +16,9 @@ from gaits.algorithms.emitters import IsoLineEmitter
 from gaits.algorithms.luck import LuckSettings
 from gaits.algorithms.ribs_state import archive_state, restore_archive
 from gaits.archives import SEED, Archive, insert, make_archive, sample_solutions
-from gaits.checks import positive
+from gaits.checks import between, positive
 from gaits.evaluation.results import Results
-from gaits.gradients import TD3, TD3Settings
+from gaits.gradients import TD3, Lesson, TD3Settings
 from gaits.states import generator_state, restore_generator
 from gaits.tasks.task import Task
 
@@ -31,7 +31,7 @@ class PgaMeSettings(LuckSettings, TD3Settings):
     """Settings of PGA-MAP-Elites; the defaults are the paper's."""
 
     batch_size: int = 100
-    """Solutions per iteration (λ): half iso-line offspring, the greedy actor, and policy-gradient offspring."""
+    """Solutions per iteration (λ): iso-line offspring, the greedy actor, and policy-gradient offspring."""
     iso_sigma: float = 0.005
     """Standard deviation of the noise on every parameter of iso-line offspring (σ_1)."""
     line_sigma: float = 0.05
@@ -42,6 +42,10 @@ class PgaMeSettings(LuckSettings, TD3Settings):
     """Step size of that Adam (α_grad)."""
     pg_batch: int = 256
     """States per step (n_pg)."""
+    shared_states: bool = False
+    """Whether all offspring of an iteration climb over the same states, or each over its own."""
+    iso_share: float = 0.5
+    """Share of iso-line offspring in an iteration."""
     critic_steps: int = 300
     """Critic training steps per iteration (n_crit)."""
 
@@ -49,8 +53,35 @@ class PgaMeSettings(LuckSettings, TD3Settings):
         TD3Settings.__post_init__(self)
         LuckSettings.__post_init__(self)
         positive(self, "batch_size", "iso_sigma", "line_sigma", "pg_steps", "pg_learning_rate", "pg_batch")
-        if self.batch_size < 4 or self.batch_size % 2:
-            raise ValueError(f"batch_size must be even and at least 4, as it is split in two; got {self.batch_size}.")
+        between(self, 0, 1, "iso_share")
+        if self.batch_size < 4 or self.iso_line not in range(1, self.batch_size - 1):
+            raise ValueError(
+                f"batch_size must be at least 4, and iso_share leave one iso-line and two other offspring of it; got "
+                f"{self.batch_size} and {self.iso_share}."
+            )
+
+    @property
+    def iso_line(self) -> int:
+        """Iso-line offspring of an iteration."""
+        return round(self.iso_share * self.batch_size)
+
+
+@dataclass(frozen=True)
+class PgaBudgetSettings(PgaMeSettings):
+    """PGA-MAP-Elites with more learning from every evaluation; only the defaults are others."""
+
+    pg_steps: int = 100
+    """Steps of Adam that a policy-gradient offspring takes (n_grad)."""
+    pg_learning_rate: float = 0.003
+    """Step size of that Adam (α_grad)."""
+    pg_batch: int = 128
+    """States per step (n_pg)."""
+    shared_states: bool = True
+    """Whether all offspring of an iteration climb over the same states, or each over its own."""
+    critic_steps: int = 1200
+    """Critic training steps per iteration (n_crit)."""
+    timeout_terminal: bool = False
+    """Whether the step limit counts as an end beyond which there is no value."""
 
 
 class PolicyGradientEmitter:
@@ -64,7 +95,8 @@ class PolicyGradientEmitter:
         if self.archive.empty:
             return self.x0 + np.float32(INITIAL_SIGMA) * self.rng.standard_normal((n, self.x0.size), np.float32)
         parents = sample_solutions(self.archive, n)
-        return self.td3.vary(parents, self.settings.pg_steps, self.settings.pg_batch, self.settings.pg_learning_rate)
+        s = self.settings
+        return self.td3.vary(parents, s.pg_steps, s.pg_batch, s.pg_learning_rate, shared=s.shared_states)
 
 
 class PgaMe:
@@ -73,7 +105,7 @@ class PgaMe:
     def __init__(self, task: Task, settings: PgaMeSettings, seed: np.random.SeedSequence) -> None:
         init, archive, iso_line, pg, td3 = spawn_ints(seed, 5)
         x0 = task.init(np.random.default_rng(init))
-        self.half = settings.batch_size // 2
+        self.settings = settings
         self.archive = make_archive(task, archive, fields=SEED)
         self.td3 = TD3(task.policy, settings, td3)
         self.iso_line = IsoLineEmitter(
@@ -81,7 +113,7 @@ class PgaMe:
             sigma=settings.iso_sigma,
             line_sigma=settings.line_sigma,
             x0=x0,
-            batch_size=self.half,
+            batch_size=settings.iso_line,
             seed=iso_line,
         )
         self.pg = PolicyGradientEmitter(self.archive, self.td3, settings, x0, pg)
@@ -89,7 +121,8 @@ class PgaMe:
     def ask(self) -> Batch:
         first = self.archive.empty  # then there is no critic to speak of, and no greedy actor either
         greedy = self.td3.greedy[None][: 0 if first else 1]
-        self.solutions = memory.join(self.iso_line.ask(), greedy, self.pg.ask(self.half - len(greedy)))
+        n = self.settings.batch_size - self.settings.iso_line - len(greedy)
+        self.solutions = memory.join(self.iso_line.ask(), greedy, self.pg.ask(n))
         return Batch(self.solutions, transitions=True)
 
     def learn(self) -> None:
@@ -99,8 +132,8 @@ class PgaMe:
     def tell(self, results: Results) -> Iteration:
         has_greedy = not self.archive.empty
         inserted = insert(self.archive, self.solutions, results.objective, results.measures, results.failed, results.seed)
-        self.td3.remember(results.transitions)
-        greedy = float(results.objective[self.half]) if has_greedy else float("nan")
+        self.td3.remember(Lesson(results.transitions, inserted.cell))
+        greedy = float(results.objective[self.settings.iso_line]) if has_greedy else float("nan")
         return Iteration([inserted], {"greedy_objective": greedy, **self.td3.metrics()})
 
     def state(self) -> dict[str, Any]:

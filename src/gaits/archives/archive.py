@@ -157,10 +157,15 @@ def revise(archive: Any, cells: np.ndarray, objective: np.ndarray) -> Insertions
     return Insertions(objective, fields["measures"][cells], cells.astype(np.int64), status, seed, change)
 
 
-def sample_solutions(archive: Any, n: int) -> np.ndarray:
-    """The solutions of n random elites, those that ``archive.sample_elites`` would draw."""
+def sample_rows(archive: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """All solutions of an archive, and the rows of n random elites, those that ``archive.sample_elites`` would draw."""
     chosen = archive._rng.choice(len(archive), size=n)
-    return memory.take(archive._store._fields["solution"], archive._store.occupied_list[chosen])
+    return archive._store._fields["solution"], archive._store.occupied_list[chosen]
+
+
+def sample_solutions(archive: Archive, n: int) -> np.ndarray:
+    """The solutions of n random elites, the caller's to change."""
+    return memory.take(*sample_rows(archive, n))
 
 
 def summary(archive: Archive, min_objective: float) -> dict[str, float]:

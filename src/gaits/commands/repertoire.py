@@ -110,6 +110,9 @@ def export(
     *,
     cell: Annotated[str | None, arg(metavar="I,J", help="A cell such as 3,12, or a plain index; default: the best.")] = None,
     best: Annotated[bool, arg(help="The best policy; the default without --cell.")] = False,
+    conditioned: Annotated[
+        bool, arg(help="The one policy that takes the wanted measures, of a run that has one, such as dcrl_me's.")
+    ] = False,
     out: Annotated[
         Path | None, arg(metavar="FILE", help="An .npz, .safetensors or .onnx file; default: an .npz in the run's folder.")
     ] = None,
@@ -119,12 +122,19 @@ def export(
     .safetensors needs gaits[safetensors], .onnx needs gaits[onnx].
 
     Example: gaits export runs/qd_walker-pga_me-seed1 --cell 3,12 --out policy.onnx
+
+    Example: gaits export runs/qd_walker-dcrl_me-seed1 --conditioned
     """
     from gaits.export import export_policy
 
-    if best and cell is not None:
-        raise ValueError("Give --best or --cell, not both.")
-    path, about = export_policy(run, cell, out)
+    if best + conditioned + (cell is not None) > 1:
+        raise ValueError("Give one of --best, --conditioned and --cell.")
+    path, about = export_policy(run, cell, out, conditioned=conditioned)
+    if conditioned:
+        ranges = zip(about["measure_names"], about["measure_ranges"], strict=True)
+        asked = ", ".join(f"{name} from {low:g} to {high:g}" for name, (low, high) in ranges)
+        tell(f"{path}: one policy that takes an observation and, after it, the wanted measures: {asked}")
+        return
     measures = ", ".join(f"{name} {v:.2f}" for name, v in zip(about["measure_names"], about["measures"], strict=True))
     tell(f"{path}: cell {about['cell']}, objective {about['objective']:,.1f}, {measures}")
     if "actions" in about:  # a robot whose parts have names, and that can be drawn

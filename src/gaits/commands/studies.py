@@ -30,12 +30,13 @@ def study(
     at_once: Annotated[int, arg(help="Runs that share a cluster, each in a process of its own; needs --scheduler.")] = 1,
     prune: Annotated[bool, arg(help="Delete checkpoints of finished runs; they cannot be made longer then.")] = False,
     dry_run: Annotated[bool, arg(help="Only list the runs.")] = False,
+    price: Annotated[bool, arg(help="Only say what it would take here: a few iterations of each are tried.")] = False,
 ) -> None:
     """Make many runs: tasks x algorithms x seeds. Begun runs are resumed, finished ones skipped; failures do not stop it.
 
     Example: gaits study --preset paper --evaluations 10000 --seeds 1..3
 
-    Example: gaits study examples/study.toml
+    Example: gaits study examples/study.toml --price
     """
     from gaits.study import load_study, make_overview, run_study
     from gaits.study import preset as find_preset
@@ -50,12 +51,44 @@ def study(
         tell("\n".join(run.name for run in plan.runs))
         tell(f"{len(plan.runs)} runs of {plan.evaluations:,} evaluations, in {folder}.")
         return
+    if price:
+        print_prices(plan, folder, compute)
+        return
     report = run_study(plan, folder, watcher=make_overview(plan), at_once=at_once, prune=prune, **vars(compute))
     tell(report)
     if report.interrupted:
         raise KeyboardInterrupt
     if report.failed:
         raise ValueError(f"{len(report.failed)} of {report.planned} runs failed; see above.")
+
+
+def print_prices(plan: Any, folder: Path, compute: Compute) -> None:
+    from gaits.progress import make_counter
+    from gaits.study.price import price_study
+
+    with make_counter("algorithms tried") as progress:
+        prices = price_study(plan, folder, compute, progress)
+    rows = [
+        (
+            p.run.task.name,
+            p.run.variant.name,
+            f"{p.runs}",
+            f"{p.evaluations:,}",
+            _hours(p.soon, p.late),
+            f"{p.gigabytes:.1f}",
+        )
+        for p in prices
+    ]
+    print_table([("task", "algorithm", "runs", "evaluations left", "hours", "GB"), *rows])
+    total = _hours(sum(p.soon for p in prices), sum(p.late for p in prices))
+    tell(f"In all {total} hours and {sum(p.gigabytes for p in prices):.1f} GB, one run after the other, on this machine.")
+    tell("The first number is for episodes as they are at the beginning, the second if all of them last to the step limit.")
+    tell("It begins, or goes on, with the same command without --price.")
+
+
+def _hours(soon: float, late: float) -> str:
+    one, other = (f"{hours:.1f}" if hours >= 0.1 else f"{hours:.2f}" for hours in (soon, late))
+    return one if one == other else f"{one} to {other}"
 
 
 def evaluate(

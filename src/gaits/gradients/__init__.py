@@ -9,6 +9,8 @@ import numpy as np
 from gaits.evaluation.results import Results
 from gaits.gradients.es import EvolutionStrategy
 from gaits.gradients.exact import ExactGradients
+from gaits.gradients.experience import Lesson
+from gaits.gradients.measures import Displacement, MeasureCritic
 from gaits.gradients.td3 import TD3, CriticGradient, Diverged, TD3Settings
 
 
@@ -38,9 +40,12 @@ class GradientSource(Protocol):
 __all__ = [
     "TD3",
     "CriticGradient",
+    "Displacement",
     "Diverged",
     "EvolutionStrategy",
     "ExactGradients",
     "GradientSource",
+    "Lesson",
+    "MeasureCritic",
     "TD3Settings",
 ]

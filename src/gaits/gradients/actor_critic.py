@@ -31,6 +31,7 @@ class Minibatch(NamedTuple):
     next_obs: Array  # (n, obs_dim)
     reward: Array  # (n,)
     terminal: Array  # (n,)
+    bound: Array  # (n,): what y is at least
 
 
 @dataclass(frozen=True)
@@ -38,43 +39,53 @@ class ActorCritic:
     """TD3's ``Learner`` in JAX. Built from constants only and hashable, so that equal ones share compiled functions."""
 
     policy: MLP
+    actor: MLP
     critic: MLP
     settings: TD3Settings
 
     # --- the equations ------------------------------------------------------------------------------------------------
 
     def split(self, rows: Array) -> Minibatch:
-        o, a = self.policy.obs_dim, self.policy.action_dim
+        o, a = self.actor.obs_dim, self.actor.action_dim
         obs, action, next_obs, rest = jnp.split(rows, (o, o + a, 2 * o + a), axis=-1)
-        return Minibatch(obs, action, next_obs, rest[..., 0], rest[..., 1])
+        reward, terminal, *bound = jnp.moveaxis(rest, -1, 0)
+        return Minibatch(obs, action, next_obs, reward, terminal, bound[0] if bound else jnp.full_like(reward, -jnp.inf))
 
     def value(self, theta: Array, obs: Array, action: Array) -> Array:
         """Q_θ(s, a), one per state."""
         x = jnp.concatenate([obs, action], axis=-1)
         *hidden, (weights, biases) = self.critic.layers(theta)
         for w, b in hidden:
-            x = jax.nn.relu(x @ w.T + b)
+            x = jax.nn.relu(self.normalize(x @ w.T + b))
         return (x @ weights.T + biases)[..., 0]
+
+    def normalize(self, z: Array) -> Array:
+        return jax.nn.standardize(z, epsilon=1e-5) if self.settings.layer_norm else z
 
     def values(self, critics: Array, obs: Array, action: Array) -> Array:
         """Both critics' values, (2, n)."""
         return jax.vmap(self.value, (0, None, None))(critics, obs, action)
 
     def target(self, nets: Networks, batch: Minibatch, noise: Array) -> Array:
-        """y = r + γ (1 - terminal) min_i Q_θ'i(s', clip(π_φ'q(s') + ε)); the noise is standard normal."""
+        """y = r + γ (1 - terminal) min_i Q_θ'i(s', clip(π_φ'q(s') + ε)), or its bound; the noise is standard normal."""
         clip = self.settings.smoothing_clip
         epsilon = jnp.clip(self.settings.smoothing_noise * noise, -clip, clip)
-        action = jnp.clip(self.policy.act_jax(nets.actor_target, batch.next_obs) + epsilon, -1.0, 1.0)
+        action = jnp.clip(self.actor.act_jax(nets.actor_target, batch.next_obs) + epsilon, -1.0, 1.0)
         lowest = self.values(nets.critics_target, batch.next_obs, action).min(axis=0)
-        return batch.reward + self.settings.discount * (1.0 - batch.terminal) * lowest
+        return jnp.maximum(batch.reward + self.settings.discount * (1.0 - batch.terminal) * lowest, batch.bound)
 
     def critic_loss(self, critics: Array, batch: Minibatch, y: Array) -> Array:
         """Σ_i mean (y - Q_θi(s, a))²."""
         return ((y - self.values(critics, batch.obs, batch.action)) ** 2).mean(axis=1).sum()
 
-    def policy_value(self, actor: Array, theta: Array, obs: Array) -> Array:
-        """J(φ) = mean Q_θ(s, π_φ(s)), which policies climb."""
-        return self.value(theta, obs, self.policy.act_jax(actor, obs)).mean()
+    def actor_value(self, actor: Array, theta: Array, obs: Array) -> Array:
+        """Mean Q_θ(s, π_φq(s)), which the greedy actor climbs."""
+        return self.value(theta, obs, self.actor.act_jax(actor, obs)).mean()
+
+    def policy_value(self, solution: Array, theta: Array, goal: Array, obs: Array) -> Array:
+        """J(φ) = mean Q_θ(s, goal, π_φ(s)), which solutions climb."""
+        state = jnp.concatenate([obs, jnp.broadcast_to(goal, (*obs.shape[:-1], goal.size))], axis=-1)
+        return self.value(theta, state, self.policy.act_jax(solution, obs)).mean()
 
     def step(self, nets: Networks, t: Array, rows: Array, noise: Array) -> tuple[Networks, Array]:
         """Critic step t, and every ``target_delay`` of them a step of the greedy actor and the targets. Also the loss."""
@@ -89,7 +100,7 @@ class ActorCritic:
 
     def delayed(self, nets: Networks, obs: Array, t: Array) -> Networks:
         """The greedy actor climbs Q_θ1; the targets move a little towards what they follow."""
-        gradient = jax.grad(self.policy_value)(nets.actor, nets.critics[0], obs)
+        gradient = jax.grad(self.actor_value)(nets.actor, nets.critics[0], obs)
         actor, m, v = adam(nets.actor, -gradient, nets.actor_m, nets.actor_v, self.settings.actor_learning_rate, t)
         follow = functools.partial(
             lambda tau, target, leader: tau * leader + (1.0 - tau) * target, self.settings.target_rate
@@ -110,13 +121,15 @@ class ActorCritic:
         trained, losses = self._train(nets, jnp.int32(before), rows.take(which, axis=0), noise)
         return Networks(*map(np.asarray, trained)), np.asarray(losses)
 
-    def gradient(self, solution: np.ndarray, theta: np.ndarray, rows: np.ndarray, which: np.ndarray) -> np.ndarray:
-        return np.asarray(self._gradient(solution, theta, self._states(rows, which)))
+    def gradient(
+        self, solution: np.ndarray, theta: np.ndarray, goal: np.ndarray, rows: np.ndarray, which: np.ndarray
+    ) -> np.ndarray:
+        return np.asarray(self._gradient(solution, theta, goal, self._states(rows, which)))
 
     def vary(
-        self, parents: np.ndarray, theta: np.ndarray, rows: np.ndarray, which: np.ndarray, learning_rate: float
+        self, parents: np.ndarray, theta: np.ndarray, goals: np.ndarray, rows: np.ndarray, which: np.ndarray, rate: float
     ) -> np.ndarray:
-        return np.asarray(self._vary(parents, theta, self._states(rows, which), learning_rate))
+        return np.asarray(self._vary(parents, theta, goals, self._states(rows, which), rate))
 
     def _states(self, rows: np.ndarray, which: np.ndarray) -> np.ndarray:
         return rows.take(which, axis=0)[..., : self.policy.obs_dim]  # taking from a view would copy the whole buffer first
@@ -127,30 +140,30 @@ class ActorCritic:
         return jax.lax.scan(lambda nets, xs: self.step(nets, *xs), nets, (t, rows, noise))
 
     @functools.partial(jax.jit, static_argnums=0)
-    def _gradient(self, solution: Array, theta: Array, obs: Array) -> Array:
+    def _gradient(self, solution: Array, theta: Array, goal: Array, obs: Array) -> Array:
         n, size = len(obs), min(len(obs), CHUNK)
         whole = n // size * size
 
         def add(total: Array, states: Array) -> tuple[Array, None]:
-            return total + len(states) * jax.grad(self.policy_value)(solution, theta, states), None
+            return total + len(states) * jax.grad(self.policy_value)(solution, theta, goal, states), None
 
         total, _ = jax.lax.scan(add, jnp.zeros_like(solution), obs[:whole].reshape(-1, size, obs.shape[1]))
         return (total if whole == n else add(total, obs[whole:])[0]) / n
 
-    @functools.partial(jax.jit, static_argnums=(0, 4))
-    def _vary(self, parents: Array, theta: Array, obs: Array, learning_rate: float) -> Array:
+    @functools.partial(jax.jit, static_argnums=(0, 5))
+    def _vary(self, parents: Array, theta: Array, goals: Array, obs: Array, rate: float) -> Array:
         Climber = tuple[Array, Array, Array]
 
-        def climb(climber: Climber, xs: tuple[Array, Array]) -> tuple[Climber, None]:
-            (solution, m, v), (t, states) = climber, xs
-            gradient = jax.grad(self.policy_value)(solution, theta, states)
-            return adam(solution, -gradient, m, v, learning_rate, t), None
+        def one(parent: Array, goal: Array, states: Array) -> Array:
+            def climb(climber: Climber, xs: tuple[Array, Array]) -> tuple[Climber, None]:
+                (solution, m, v), (t, states) = climber, xs
+                gradient = jax.grad(self.policy_value)(solution, theta, goal, states)
+                return adam(solution, -gradient, m, v, rate, t), None
 
-        def one(parent: Array, states: Array) -> Array:
             climber = parent, jnp.zeros_like(parent), jnp.zeros_like(parent)
             return jax.lax.scan(climb, climber, (1 + jnp.arange(len(states)), states))[0][0]
 
-        return jax.vmap(one)(parents, obs)
+        return jax.vmap(one)(parents, goals, jnp.broadcast_to(obs, (len(parents), *obs.shape[1:])))
 
 
 def adam(vector: Array, gradient: Array, m: Array, v: Array, rate: float, t: Array) -> tuple[Array, Array, Array]:

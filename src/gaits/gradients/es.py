@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.stats import rankdata
 
-from gaits import memory
+from gaits import memory, rows
 from gaits.evaluation.results import Results
 from gaits.normals import Normals
 
@@ -26,11 +26,9 @@ def centred_ranks(values: np.ndarray, ties: TieRanks = "order") -> np.ndarray:
 
 def mirrored(solution: np.ndarray, noise: np.ndarray, sigma: float) -> np.ndarray:
     """Samples solution + σε for every row ε of the noise, then solution - σε, as float32."""
-    samples = memory.empty((2, *noise.shape))
-    np.multiply(noise, np.float32(sigma), out=samples[1])
-    np.add(solution, samples[1], out=samples[0])
-    np.subtract(solution, samples[1], out=samples[1])
-    return samples.reshape(-1, solution.size)
+    samples = memory.empty((2 * len(noise), solution.size))
+    rows.mirror(samples, solution, noise, np.float32(sigma))
+    return samples
 
 
 class EvolutionStrategy:

@@ -21,20 +21,27 @@ class Net(NamedTuple):
     """The form of a network."""
 
     relu: bool  # ReLU between layers and nothing at the end, as critics; or tanh everywhere, as policies
+    norm: bool  # what ReLU is given has mean 0 and variance 1 over a layer's units (Ba et al., 2016)
     sizes: np.ndarray  # (layers + 1,)
     starts: np.ndarray  # (layers,) of each layer's weights in the vector
     before: np.ndarray  # (layers + 2,) outputs of all layers before, of one state; the last one: of all
 
 
-def make_net(shape: MLP, relu: bool) -> Net:
+def make_net(shape: MLP, relu: bool, norm: bool = False) -> Net:
     sizes = np.array(shape.sizes)
     parameters = [n_out * (n_in + 1) for n_in, n_out in pairwise(shape.sizes)]
-    return Net(relu, sizes, np.cumsum([0, *parameters[:-1]]), np.cumsum([0, 0, *sizes[1:]]))
+    return Net(relu, norm, sizes, np.cumsum([0, *parameters[:-1]]), np.cumsum([0, 0, *sizes[1:]]))
+
+
+def size(net: Net) -> int:
+    """Parameters of the network."""
+    return int(sum(n_out * (n_in + 1) for n_in, n_out in pairwise(net.sizes)))
 
 
 def room(net: Net, rows: int) -> int:
-    """How many numbers all layers give for so many states."""
-    return rows * int(net.before[-1])
+    """How many numbers all layers give for so many states; with norms, what ReLU was given and 1/σ besides."""
+    layers = len(net.sizes) - 1
+    return rows * int(net.before[-1] + (net.before[layers] + layers if net.norm else 0))
 
 
 @compiled
@@ -42,6 +49,14 @@ def output(net, values, layer, rows):
     """What a layer (the first is 1) gives, (rows, its size)."""
     start = rows * net.before[layer]
     return values[start : start + rows * net.sizes[layer]].reshape(rows, net.sizes[layer])
+
+
+@compiled
+def normal(net, values, layer, rows):
+    """What the ReLU of a layer was given, (rows, its size), and 1/σ of each row before."""
+    start = rows * (net.before[-1] + net.before[layer] + layer - 1)
+    middle = start + rows * net.sizes[layer]
+    return values[start:middle].reshape(rows, net.sizes[layer]), values[middle : middle + rows]
 
 
 @compiled
@@ -60,7 +75,10 @@ def forward(net, vector, x, values):
         w, b = weights(net, vector, layer)
         z = output(net, values, layer + 1, len(x))
         np.dot(x, w.T, z)
-        activate(z, b, net.relu, layer + 1 == last)
+        if net.norm and layer + 1 < last:
+            normalise(z, b, *normal(net, values, layer + 1, len(x)))
+        else:
+            activate(z, b, net.relu, layer + 1 == last)
         x = z
     return x
 
@@ -81,6 +99,24 @@ def activate(z, b, relu, last):
 
 
 @compiled
+def normalise(z, b, normed, scale):
+    """Rows of z + b with mean 0 and variance 1, which are kept with 1/σ, through ReLU."""
+    rows, columns = z.shape
+    for i in range(rows):
+        mean = variance = ZERO
+        for j in range(columns):
+            z[i, j] += b[j]
+            mean += z[i, j]
+        mean /= np.float32(columns)
+        for j in range(columns):
+            variance += (z[i, j] - mean) * (z[i, j] - mean)
+        scale[i] = ONE / np.sqrt(variance / np.float32(columns) + NORM_EPSILON)
+        for j in range(columns):
+            normed[i, j] = (z[i, j] - mean) * scale[i]
+            z[i, j] = max(normed[i, j], ZERO)
+
+
+@compiled
 def backward(net, vector, x, values, deltas, wanted, gradient, dx):
     """From dJ/d(output), which is in ``deltas``, to the wanted one of dJ/d(parameters) and dJ/dx."""
     rows, layers = len(x), net.sizes.size - 1
@@ -88,6 +124,8 @@ def backward(net, vector, x, values, deltas, wanted, gradient, dx):
         w, _ = weights(net, vector, layer)
         delta = output(net, deltas, layer + 1, rows)
         deactivate(delta, output(net, values, layer + 1, rows), net.relu, layer + 1 == layers)
+        if net.norm and layer + 1 < layers:
+            denormalise(delta, *normal(net, values, layer + 1, rows))
         if wanted == PARAMETERS:
             gw, gb = weights(net, gradient, layer)
             np.dot(delta.T, output(net, values, layer, rows) if layer else x, gw)
@@ -112,6 +150,20 @@ def deactivate(delta, value, relu, last):
 
 
 @compiled
+def denormalise(delta, normed, scale):
+    """dJ/dz = 1/σ (δ - mean δ - ẑ mean(δ ẑ)), from δ = dJ/dẑ."""
+    rows, columns = delta.shape
+    for i in range(rows):
+        mean = along = ZERO
+        for j in range(columns):
+            mean += delta[i, j]
+            along += delta[i, j] * normed[i, j]
+        mean, along = mean / np.float32(columns), along / np.float32(columns)
+        for j in range(columns):
+            delta[i, j] = scale[i] * (delta[i, j] - mean - normed[i, j] * along)
+
+
+@compiled
 def sum_rows(delta, total):
     rows, columns = delta.shape
     total[:] = ZERO
@@ -121,6 +173,7 @@ def sum_rows(delta, total):
 
 
 ZERO, ONE = np.float32(0), np.float32(1)
+NORM_EPSILON = np.float32(1e-5)
 P0, P1, P2, P3, P4 = map(np.float32, TANH_P)
 Q0, Q1, Q2, Q3, Q4 = map(np.float32, TANH_Q)
 EDGE = np.float32(TANH_EDGE)

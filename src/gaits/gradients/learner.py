@@ -13,13 +13,15 @@ import numpy as np
 
 from gaits.compiling import compiled, entry
 from gaits.gradients.hands import Pace, await_units, draw, most, report, together
-from gaits.gradients.layers import INPUT, PARAMETERS, adam, backward, follow, forward, make_net, output, room
-from gaits.gradients.networks import Networks
+from gaits.gradients.layers import INPUT, PARAMETERS, Net, adam, backward, follow, forward, make_net, output, room, size
+from gaits.gradients.networks import NO_GOAL, Networks
 from gaits.gradients.td3 import TD3Settings
 from gaits.policies import MLP
 
 CHUNK = 512
 """States per pass of the policy gradient: with what all layers give for them, they fit into a core's cache."""
+LEAST = np.float32(1e-3)
+"""What a share is of at least."""
 GROUPS = 16
 """Sums that the policy gradient is made of, each the work of one thread: as many on any machine."""
 
@@ -46,6 +48,7 @@ class Bench(NamedTuple):
     next_pair: np.ndarray  # (n, obs_dim + action_dim): s', a'
     reward: np.ndarray  # (n,)
     terminal: np.ndarray  # (n,)
+    bound: np.ndarray  # (n,): what y is at least
     target: np.ndarray  # (2, n): Q_θ'i(s', a')
     values: np.ndarray  # (2, ...): what every layer of Q_θi gives
     deltas: np.ndarray  # (2, ...)
@@ -66,21 +69,37 @@ class Rates(NamedTuple):
 
 
 @compiled
-def climb(actor, critic, phi, theta, desk, n, weight):
-    """weight Σ ∇_φ Q_θ(s, π_φ(s)) over the desk's first n states, left in its gradient."""
+def climb(actor, critic, phi, theta, goal, head, desk, n, weight):
+    """weight Σ ∇_φ Q_θ(s, goal, π_φ(s)) over the desk's first n states, left in its gradient.
+
+    Of a critic with several outputs, it is the share ``head`` that is climbed, see ``aim``.
+    """
     if n == 0:
         desk.gradient[:] = 0
         return
     obs, pair, slope = desk.obs[:n], desk.pair[:n], desk.slope[:n]
     obs_dim = actor.sizes[0]
+    state = obs_dim + goal.size
     action = forward(actor, phi, obs, desk.actor_values)
     pair[:, :obs_dim] = obs
-    pair[:, obs_dim:] = action
-    forward(critic, theta, pair, desk.critic_values)
-    output(critic, desk.critic_deltas, critic.sizes.size - 1, n)[:] = np.float32(weight)
+    pair[:, obs_dim:state] = goal
+    pair[:, state:] = action
+    value = forward(critic, theta, pair, desk.critic_values)
+    aim(output(critic, desk.critic_deltas, critic.sizes.size - 1, n), value, head, np.float32(weight))
     backward(critic, theta, pair, desk.critic_values, desk.critic_deltas, INPUT, desk.gradient, slope)
-    output(actor, desk.actor_deltas, actor.sizes.size - 1, n)[:] = slope[:, obs_dim:]
+    output(actor, desk.actor_deltas, actor.sizes.size - 1, n)[:] = slope[:, state:]
     backward(actor, phi, obs, desk.actor_values, desk.actor_deltas, PARAMETERS, desk.gradient, slope)
+
+
+@compiled
+def aim(delta, value, head, weight):
+    """Derivatives of weight times the only output; or of the share that output ``head`` is of the first one."""
+    delta[:] = weight if head == 0 else np.float32(0)
+    if head > 0:
+        for j in range(len(delta)):
+            whole = max(value[j, 0], LEAST)
+            delta[j, head] = weight / whole
+            delta[j, 0] = -weight * value[j, head] / (whole * whole)
 
 
 # --- training -----------------------------------------------------------------------------------------------------------
@@ -110,7 +129,7 @@ def train(actor, critic, nets, bench, desks, rates, before, rows, which, noise, 
                 follow(nets.critics_target[i], nets.critics[i], rates.target)
         elif t % rates.delay == 0 and part == 3:
             first, last = half(len(bench.pair), i)
-            climb(actor, critic, nets.actor, nets.critics[0], desks[i], last - first, -1.0 / len(bench.pair))
+            climb(actor, critic, nets.actor, nets.critics[0], NO_GOAL, 0, desks[i], last - first, -1.0 / len(bench.pair))
         elif t % rates.delay == 0:
             improve(nets, desks, rates, i, t // rates.delay)
         report(counters)
@@ -137,7 +156,9 @@ def gather(actor, nets, bench, desk, rates, rows, which, noise, i):
         for k in range(obs_dim):
             bench.next_pair[j, k] = row[pairs + k]
             obs[j - first, k] = row[pairs + k]
-        bench.reward[j], bench.terminal[j] = row[pairs + obs_dim], row[pairs + obs_dim + 1]
+        end = pairs + obs_dim
+        bench.reward[j], bench.terminal[j] = row[end], row[end + 1]
+        bench.bound[j] = row[end + 2] if row.size > end + 2 else np.float32(-np.inf)
     action = forward(actor, nets.actor_target, obs, desk.actor_values)
     for j in range(first, last):
         for k in range(action_dim):
@@ -157,13 +178,17 @@ def look(critic, nets, bench, i):
 
 @compiled
 def correct(critic, nets, bench, rates, i, t):
-    """Adam's step t of critic i towards y = r + γ (1 - terminal) min_i Q_θ'i(s', a'). Returns mean (y - Q_θi(s, a))²."""
+    """Adam's step t of critic i towards y = r + γ (1 - terminal) min_i Q_θ'i(s', a'), or towards what y is at least.
+
+    Returns mean (y - Q_θi(s, a))².
+    """
     n, end = len(bench.pair), critic.sizes.size - 1
     value, delta = output(critic, bench.values[i], end, n), output(critic, bench.deltas[i], end, n)
     loss = 0.0
     for j in range(n):
         lowest = min(bench.target[0, j], bench.target[1, j])
         y = bench.reward[j] + np.float32(rates.discount) * (np.float32(1) - bench.terminal[j]) * lowest
+        y = bench.bound[j] if bench.bound[j] > y else y
         error = value[j, 0] - y
         delta[j, 0] = np.float32(2.0 / n) * error
         loss += error * error
@@ -194,8 +219,8 @@ def improve(nets, desks, rates, i, t):
 
 
 @entry("the policy gradient", 10)
-def ascend(desk, actor, critic, phi, theta, rows, which, totals, counters):
-    """Σ ∇_φ Q_θ(s, π_φ(s)) over the states ``which``, as so many sums as there are totals."""
+def ascend(desk, actor, critic, phi, theta, goal, head, rows, which, totals, counters):
+    """Σ ∇_φ Q_θ(s, goal, π_φ(s)) over the states ``which``, as so many sums as there are totals."""
     while True:
         group = draw(counters)
         if group >= len(totals):
@@ -204,25 +229,28 @@ def ascend(desk, actor, critic, phi, theta, rows, which, totals, counters):
         while first < last:
             n = min(last - first, len(desk.obs))
             take_states(rows, which[first : first + n], desk.obs)
-            climb(actor, critic, phi, theta, desk, n, 1.0)
+            climb(actor, critic, phi, theta, goal, head, desk, n, 1.0)
             for k in range(phi.size):
                 totals[group, k] += desk.gradient[k]
             first += n
 
 
 @entry("the variation of policies", 10)
-def vary(desk, actor, critic, offspring, theta, rows, which, rate, counters):
-    """Parents climb Q_θ where they stand: a step of a fresh Adam per minibatch ``which`` (parents, steps, n)."""
-    parents, steps, n = which.shape
+def vary(desk, actor, critic, offspring, theta, goals, heads, rows, which, rate, counters):
+    """Parents climb Q_θ, each with its goal, where they stand: a step of a fresh Adam per minibatch.
+
+    Minibatches ``which`` are (parents, steps, n), or (1, steps, n) if all have the same.
+    """
+    lots, steps, n = which.shape
     while True:
         k = draw(counters)
-        if k >= parents:
+        if k >= len(offspring):
             return
         desk.m[:] = 0
         desk.v[:] = 0
         for step in range(steps):
-            take_states(rows, which[k, step], desk.obs)
-            climb(actor, critic, offspring[k], theta, desk, n, -1.0 / n)
+            take_states(rows, which[k % lots, step], desk.obs)
+            climb(actor, critic, offspring[k], theta, goals[k], heads[k], desk, n, -1.0 / n)
             adam(offspring[k], desk.gradient, desk.m, desk.v, rate, step + 1)
 
 
@@ -237,8 +265,9 @@ def take_states(rows, which, obs):
 class CompiledLearner:
     """TD3's ``Learner`` on the CPU. Its sums are the same for any number of cores."""
 
-    def __init__(self, policy: MLP, critic: MLP, settings: TD3Settings) -> None:
-        self.actor, self.critic = make_net(policy, relu=False), make_net(critic, relu=True)
+    def __init__(self, policy: MLP, actor: MLP, critic: MLP, settings: TD3Settings) -> None:
+        self.policy, self.actor = make_net(policy, relu=False), make_net(actor, relu=False)
+        self.critic = make_net(critic, relu=True, norm=settings.layer_norm)
         self.rates = Rates(
             settings.critic_learning_rate,
             settings.actor_learning_rate,
@@ -248,7 +277,6 @@ class CompiledLearner:
             settings.smoothing_clip,
             settings.target_delay,
         )
-        self.parameters = policy.solution_dim
         self.pace = Pace()
         n, pairs = settings.critic_batch, critic.obs_dim
         self.bench = Bench(
@@ -256,13 +284,14 @@ class CompiledLearner:
             next_pair=blank(n, pairs),
             reward=blank(n),
             terminal=blank(n),
+            bound=blank(n),
             target=blank(2, n),
             values=blank(2, room(self.critic, n)),
             deltas=blank(2, room(self.critic, n)),
             slope=blank(n, pairs),
             gradient=blank(2, critic.solution_dim),
         )
-        self.halves = tuple(self._desk(-(-n // 2)) for _ in range(2))
+        self.halves = tuple(make_desk(self.actor, self.critic, -(-n // 2)) for _ in range(2))
 
     def train(
         self, nets: Networks, before: int, rows: np.ndarray, which: np.ndarray, noise: np.ndarray
@@ -276,27 +305,32 @@ class CompiledLearner:
             together(partial(train, *fixed, *batches), hands)
         return nets, losses.sum(axis=1)
 
-    def gradient(self, solution: np.ndarray, theta: np.ndarray, rows: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """∇_φ J(φ) at a solution, J the mean of Q_θ(s, π_φ(s)) over the states of these rows."""
-        totals = np.zeros((GROUPS, self.parameters), np.float32)
-        fixed = self.actor, self.critic, solution, theta, rows, which, totals
-        together(lambda counters: ascend(self._desk(min(CHUNK, len(which))), *fixed, counters), most(GROUPS))
+    def gradient(
+        self, solution: np.ndarray, theta: np.ndarray, goal: np.ndarray, rows: np.ndarray, which: np.ndarray
+    ) -> np.ndarray:
+        """∇_φ J(φ) at a solution, J the mean of Q_θ(s, goal, π_φ(s)) over the states of these rows."""
+        totals = np.zeros((GROUPS, solution.size), np.float32)
+        fixed = self.policy, self.critic, solution, theta, goal, 0, rows, which, totals
+        desk = partial(make_desk, self.policy, self.critic, min(CHUNK, len(which)))
+        together(lambda counters: ascend(desk(), *fixed, counters), most(GROUPS))
         return totals.sum(axis=0) / np.float32(len(which))
 
     def vary(
-        self, parents: np.ndarray, theta: np.ndarray, rows: np.ndarray, which: np.ndarray, learning_rate: float
+        self, parents: np.ndarray, theta: np.ndarray, goals: np.ndarray, rows: np.ndarray, which: np.ndarray, rate: float
     ) -> np.ndarray:
-        """PG variation: parents (n, D) climb J, a step of a fresh Adam per minibatch of rows, which is (n, steps, m)."""
+        """PG variation: parents (n, D) climb J, a step of a fresh Adam per minibatch of rows, (n or 1, steps, m)."""
         offspring = np.array(parents, np.float32)
-        fixed = self.actor, self.critic, offspring, theta, rows, which, learning_rate
-        together(lambda counters: vary(self._desk(which.shape[2]), *fixed, counters), most(len(parents)))
+        heads = np.zeros(len(parents), np.int64)
+        fixed = self.policy, self.critic, offspring, theta, goals, heads, rows, which, rate
+        desk = partial(make_desk, self.policy, self.critic, which.shape[2])
+        together(lambda counters: vary(desk(), *fixed, counters), most(len(parents)))
         return offspring
 
-    def _desk(self, n: int) -> Desk:
-        actor, critic = room(self.actor, n), room(self.critic, n)
-        obs_dim, pairs, parameters = self.actor.sizes[0], self.critic.sizes[0], self.parameters
-        states = blank(n, obs_dim), blank(n, pairs), blank(n, pairs)
-        return Desk(*states, *blank(2, actor), *blank(2, critic), *blank(3, parameters))
+
+def make_desk(policy: Net, critic: Net, n: int) -> Desk:
+    """For so many states of a policy and a critic of these forms."""
+    states = blank(n, policy.sizes[0]), blank(n, critic.sizes[0]), blank(n, critic.sizes[0])
+    return Desk(*states, *blank(2, room(policy, n)), *blank(2, room(critic, n)), *blank(3, size(policy)))
 
 
 def blank(*shape: int) -> np.ndarray:

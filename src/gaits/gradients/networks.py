@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+NO_GOAL = np.zeros(0, np.float32)
+"""Of policies that have none, or are told it with their states."""
+
 
 class Networks(NamedTuple):
     """All that training changes. Networks are flat vectors, in the order of ``gaits.MLP``; m and v are Adam's memory."""

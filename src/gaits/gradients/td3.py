@@ -8,9 +8,10 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from gaits.checks import between, positive, whole_number
-from gaits.evaluation.results import Results, Transitions
+from gaits.evaluation.results import Results
 from gaits.gradients.devices import Device, wants_gpu
-from gaits.gradients.networks import Networks, begin
+from gaits.gradients.experience import Lesson, experience
+from gaits.gradients.networks import NO_GOAL, Networks, begin
 from gaits.gradients.replay import ReplayBuffer
 from gaits.policies import MLP
 from gaits.states import generator_state, restore_generator
@@ -46,12 +47,20 @@ class TD3Settings:
     """When critics train: while solutions are evaluated, as released, or after every iteration, as in the pseudo-code."""
     timeout_terminal: bool = True
     """Whether the step limit counts as an end beyond which there is no value, as released; TD3 itself says it does not."""
+    layer_norm: bool = False
+    """Whether the units of a critic's hidden layers are normalized before their ReLU (LayerNorm without parameters)."""
+    return_bound: bool = False
+    """Whether a target is at least the return that its episode went on to have, which nothing but the policy decided."""
+    n_step: int = 1
+    """Steps of reward in a target before the critics' own estimate."""
+    balanced: bool = False
+    """Whether minibatches are drawn evenly from the cells that episodes ended in, and not from all transitions."""
     device: Device = "auto"
     """Where networks are trained: auto is a GPU where JAX is installed and has one."""
 
     def __post_init__(self) -> None:
         positive(self, "critic_steps", "critic_batch", "critic_learning_rate", "actor_learning_rate", "buffer_size")
-        positive(self, "target_delay")
+        positive(self, "target_delay", "n_step")
         between(self, 0, 1, "discount", "target_rate")
         between(self, 0, float("inf"), "smoothing_noise", "smoothing_clip")
         sizes = tuple(whole_number("A layer of critic_hidden", size, 1) for size in self.critic_hidden)
@@ -69,23 +78,29 @@ class Learner(Protocol):
         ``noise`` (steps, n, action_dim) is standard normal; ``before`` are the steps that these networks have behind them.
         """
 
-    def gradient(self, solution: np.ndarray, theta: np.ndarray, rows: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """∇_φ J(φ) at a solution, J the mean of Q_θ(s, π_φ(s)) over the states of these rows."""
+    def gradient(
+        self, solution: np.ndarray, theta: np.ndarray, goal: np.ndarray, rows: np.ndarray, which: np.ndarray
+    ) -> np.ndarray:
+        """∇_φ J(φ) at a solution, J the mean of Q_θ(s, goal, π_φ(s)) over the states of these rows."""
 
     def vary(
-        self, parents: np.ndarray, theta: np.ndarray, rows: np.ndarray, which: np.ndarray, learning_rate: float
+        self, parents: np.ndarray, theta: np.ndarray, goals: np.ndarray, rows: np.ndarray, which: np.ndarray, rate: float
     ) -> np.ndarray:
-        """PG variation: parents (n, D) climb J, a step of a fresh Adam per minibatch of rows ``which`` (n, steps, m)."""
+        """PG variation: parents (n, D) climb J, each with its goal, a step of a fresh Adam per minibatch of rows.
+
+        Minibatches ``which`` are (n, steps, m), or (1, steps, m) if all parents have the same.
+        """
 
 
-def make_learner(policy: MLP, critic: MLP, settings: TD3Settings) -> Learner:
+def make_learner(policy: MLP, actor: MLP, critic: MLP, settings: TD3Settings) -> Learner:
+    """For solutions of the form ``policy``, and a greedy actor that may also see a goal."""
     if wants_gpu(settings.device):
         from gaits.gradients.actor_critic import ActorCritic
 
-        return ActorCritic(policy, critic, settings)
+        return ActorCritic(policy, actor, critic, settings)
     from gaits.gradients.learner import CompiledLearner
 
-    return CompiledLearner(policy, critic, settings)
+    return CompiledLearner(policy, actor, critic, settings)
 
 
 class Diverged(ValueError):
@@ -93,24 +108,43 @@ class Diverged(ValueError):
 
 
 class TD3:
-    """Replay buffer, twin critics, greedy actor. A learner, on CPU or GPU, has the equations."""
+    """Replay buffer, twin critics, greedy actor. A learner, on CPU or GPU, has the equations.
 
-    def __init__(self, policy: MLP, settings: TD3Settings, seed: int) -> None:
+    With a ``goal_dim``, states that critics and actor see end with a goal. Solutions see none: what climbs a critic is
+    given one. The buffer also keeps so many ``sums`` of what was measured, for whoever learns those.
+    """
+
+    def __init__(self, policy: MLP, settings: TD3Settings, seed: int, goal_dim: int = 0, sums: int = 0) -> None:
         self.settings = settings
         self.rng = np.random.default_rng(seed)
-        self.buffer = ReplayBuffer(settings.buffer_size, policy.obs_dim, policy.action_dim)
-        self.critic = MLP(policy.obs_dim + policy.action_dim, settings.critic_hidden, 1)
-        self.learner = make_learner(policy, self.critic, settings)
+        state_dim = policy.obs_dim + goal_dim
+        self.actor = MLP(state_dim, policy.hidden, policy.action_dim)
+        self.buffer = ReplayBuffer(
+            settings.buffer_size,
+            state_dim,
+            policy.action_dim,
+            bounds=settings.return_bound,
+            cells=settings.balanced,
+            sums=sums,
+        )
+        self.critic = MLP(state_dim + policy.action_dim, settings.critic_hidden, 1)
+        self.learner = make_learner(policy, self.actor, self.critic, settings)
         critics = np.stack([init_uniform(self.critic, self.rng) for _ in range(2)])
-        self.nets = begin(critics, init_uniform(policy, self.rng))
+        self.nets = begin(critics, init_uniform(self.actor, self.rng))
         self.steps = 0
         """Critic steps of the whole run."""
         self.loss = float("nan")
         """Mean critic loss of the last training."""
+        self.goal = NO_GOAL
+        """Where the next gradient is taken, for critics that have goals; not part of a state."""
+
+    def begin(self, actor: np.ndarray) -> None:
+        """Begin with this greedy actor instead of a random one."""
+        self.nets = begin(self.nets.critics, actor)
 
     @property
     def greedy(self) -> np.ndarray:
-        """The greedy actor, a solution."""
+        """The greedy actor, a solution if there are no goals."""
         return self.nets.actor
 
     def learn(self) -> None:
@@ -118,11 +152,11 @@ class TD3:
         if self.settings.td3_schedule == "overlap" and self.buffer.size:
             self.train(self.settings.critic_steps)
 
-    def remember(self, *experience: Transitions | None) -> None:
+    def remember(self, *lessons: Lesson) -> None:
         """End an iteration: keep its experience, in this order, and train on it if that is the schedule."""
-        for steps in experience:
-            if steps is not None:
-                self.buffer.add(steps, self.settings.timeout_terminal)
+        for lesson in lessons:
+            if lesson.steps is not None:
+                self.buffer.add(experience(lesson, self.settings))
         if self.settings.td3_schedule == "paper" and self.buffer.size:
             self.train(self.settings.critic_steps)
 
@@ -142,12 +176,25 @@ class TD3:
         if not self.buffer.size:
             return self.rng.standard_normal(solution.size, np.float32)
         which = self.buffer.draw(self.rng, states)
-        return self.learner.gradient(solution, self.nets.critics[0], self.buffer.rows, which)
+        return self.learner.gradient(solution, self.nets.critics[0], self.goal, self.buffer.rows, which)
 
-    def vary(self, parents: np.ndarray, steps: int, batch: int, learning_rate: float) -> np.ndarray:
-        """Policy-gradient variation of parents (n, dim): so many steps of Adam up the first critic."""
-        which = self.buffer.draw(self.rng, len(parents), steps, batch)
-        return self.learner.vary(parents, self.nets.critics[0], self.buffer.rows, which, learning_rate)
+    def vary(
+        self,
+        parents: np.ndarray,
+        steps: int,
+        batch: int,
+        learning_rate: float,
+        goals: np.ndarray | None = None,
+        shared: bool = False,
+    ) -> np.ndarray:
+        """Policy-gradient variation of parents (n, dim): so many steps of Adam up the first critic.
+
+        Each has its goal (n, goal_dim), if there are any; with ``shared``, all climb over the same states.
+        """
+        goals = np.zeros((len(parents), 0)) if goals is None else goals
+        which = self.buffer.draw(self.rng, 1 if shared else len(parents), steps, batch)
+        theta, rows = self.nets.critics[0], self.buffer.rows
+        return self.learner.vary(parents, theta, goals.astype(np.float32), rows, which, learning_rate)
 
     def metrics(self) -> dict[str, float]:
         return {"critic_loss": self.loss, "transitions": self.buffer.size}

@@ -89,6 +89,17 @@ class Problem:
         """The robot that can be drawn and damaged."""
         raise ValueError(f"{task.name} has no robot of QDGym's, which this needs. Choose a task such as qd_hopper.")
 
+    def step_measures(self, task: Task, next_obs: np.ndarray, last: np.ndarray, measures: np.ndarray) -> np.ndarray:
+        """(N, k): what each step added to its episode's measures, which are means over its steps.
+
+        ``next_obs`` (N, obs_dim) are those after the steps, ``last`` (N,) which step its episode's last one is, and
+        ``measures`` (N, k) those of its episode.
+        """
+        raise ValueError(
+            f"{task.name} does not tell step by step what it measures, which this needs. Choose a task such as qd_hopper, "
+            "or an algorithm that needs no critic of measures, such as dcrl_me."
+        )
+
     def find_function(self, task: Task) -> Function:
         """The function whose gradients are known."""
         raise ValueError(

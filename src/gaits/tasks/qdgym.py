@@ -12,6 +12,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from gaits.tasks.problem import Problem
 from gaits.tasks.task import Task
 
@@ -72,6 +74,16 @@ class Robot(Problem):
 
     def find_robot(self, task: Task) -> Robot:
         return self
+
+    def step_measures(self, task: Task, next_obs: np.ndarray, last: np.ndarray, measures: np.ndarray) -> np.ndarray:
+        """Contact flags. An observation has those of the step before, so what the last step's was is what is missing."""
+        shown = next_obs[:, task.obs_dim - len(self.feet) :][:, list(self.measured_feet)]
+        n = np.arange(len(last))
+        flags = np.where((n < last)[:, None], shown[np.minimum(n + 1, last)], 0.0)
+        ends, length = np.unique(last, return_counts=True)
+        total = np.cumsum(flags, axis=0)[ends]
+        flags[ends] = np.round(measures[ends] * length[:, None]) - np.diff(total, axis=0, prepend=0)
+        return flags
 
 
 _LEG = ("thigh_joint", "leg_joint", "foot_joint")

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conformance.algorithm import AlgorithmSuite, made_up, small_task
+
+import gaits
+from gaits.algorithms.dcrl_me import DcrlMe, DcrlMeSettings
+from gaits.gradients.goals import fold, scaled
+from gaits.search import Search
+
+SMALL = {"batch_size": 8, "critic_steps": 3, "critic_batch": 16, "critic_hidden": (8,), "pg_steps": 2, "pg_batch": 8}
+
+
+class TestConformance(AlgorithmSuite):
+    name = "dcrl_me"
+    settings = {**SMALL, "return_bound": True, "n_step": 3, "layer_norm": True, "balanced": True}  # noqa: RUF012
+
+
+def make(**settings):
+    return DcrlMe(small_task(), DcrlMeSettings(**{**SMALL, **settings}), np.random.SeedSequence(0))
+
+
+def test_an_iteration_is_climbers_injected_policies_and_crossings(monkeypatch):
+    algorithm = make(iso_sigma=1e-9, line_sigma=1e-9, batch_size=20)
+    asked = {}
+
+    def vary(parents, steps, batch, rate, goals, shared):
+        asked.update(parents=parents, goals=goals, how=(steps, batch, rate, shared))
+        return parents + 1
+
+    monkeypatch.setattr(algorithm.td3, "vary", vary)
+    with gaits.LocalEvaluator(small_task(), workers=1) as evaluator:
+        Search(algorithm, evaluator, seed_key=0).iterate()
+    solutions = algorithm.ask().solutions
+    elites = algorithm.archive.data()
+    goals = scaled(elites["measures"], np.array(small_task().ranges))
+    assert asked["how"] == (2, 8, 0.003, True)
+    for parent, goal in zip(asked["parents"], asked["goals"], strict=True):  # each climbs for its own measures
+        rows = np.flatnonzero((elites["solution"] == parent).all(axis=1))
+        assert any((goals[row] == goal).all() for row in rows)
+    np.testing.assert_array_equal(solutions[:5], asked["parents"] + 1)
+    possible = fold(algorithm.td3.actor, algorithm.td3.greedy, goals)
+    for injected in solutions[5:10]:
+        assert (possible == injected).all(axis=1).any()
+    for crossed in solutions[10:]:
+        assert np.abs(elites["solution"] - crossed).max(axis=1).min() < 1e-6
+
+
+def test_what_critics_are_told(monkeypatch):
+    """Climbers and injected policies are paid for the measures they were asked for, crossings for their own."""
+    algorithm = make(batch_size=8, hindsight=0.0, lengthscale=0.5, reward_offset=2.0)
+    kept = []
+    monkeypatch.setattr(algorithm.td3, "remember", lambda lesson: kept.append(lesson.steps))
+    with gaits.LocalEvaluator(small_task(), workers=1) as evaluator:
+        search = Search(algorithm, evaluator, seed_key=0)
+        search.iterate()
+        algorithm.td3.buffer.size = 1  # so that there are states to climb over
+        batch = algorithm.ask()
+        results = evaluator.evaluate(batch.solutions, range(8), transitions=True)
+    wanted = algorithm.wanted
+    algorithm.tell(results)
+    first, then = kept
+    reached = scaled(results.measures, algorithm.ranges)
+    np.testing.assert_allclose(first.reward, np.maximum(first.reward, 0))
+    goals = np.concatenate([wanted, reached[4:]])[results.transitions.solution]
+    np.testing.assert_array_equal(then.obs[:, -1:], goals)
+    missed = np.abs(goals - reached[results.transitions.solution])[:, 0]
+    np.testing.assert_allclose(then.reward, np.exp(-missed / 0.5) * np.maximum(results.transitions.reward + 2, 0), rtol=1e-5)
+
+
+def test_the_lowest_objective_is_worth_nothing_and_the_basin_is_shared():
+    algorithm = make()
+    task = small_task()
+    assert algorithm.offset == pytest.approx(-task.objective_range[0] / 50)
+    told = fold(algorithm.td3.actor, algorithm.td3.greedy, np.zeros((1, 1), np.float32))
+    np.testing.assert_array_equal(told[0], algorithm.iso_line.x0)
+    assert not np.array_equal(fold(algorithm.td3.actor, algorithm.td3.greedy, np.ones((1, 1)))[0], algorithm.iso_line.x0)
+    assert make(shared_basin=False).td3.greedy.shape == algorithm.td3.greedy.shape
+
+
+def test_failed_episodes_teach_nothing():
+    algorithm = make()
+    algorithm.ask()
+    done = algorithm.tell(made_up(np.arange(8.0), np.linspace(0, 1, 8)[:, None], failed=np.arange(8) == 7))
+    assert done.insertions[0].status[7] == 0
+
+
+@pytest.mark.parametrize("shares", [{"pg_share": 0.8, "injected_share": 0.2}, {"pg_share": 1.5}, {"hindsight": -1}])
+def test_shares_that_leave_nothing(shares):
+    with pytest.raises(ValueError, match=r"share|hindsight"):
+        make(**shares)
