@@ -24,7 +24,7 @@ def same(one, *others) -> bool:
     return all(
         np.array_equal(getattr(one, name), getattr(other, name))
         for other in others
-        for name in ("objective", "measures", "length", "failed", "episode_objective", "seeds")
+        for name in ("objective", "measures", "length", "failed", "episode_objective", "episode_measures", "seeds")
     )
 
 

@@ -44,7 +44,8 @@ def make_run(
         width = task.solution_dim if solution_dim is None else solution_dim
         history.add(i + 1, [insert(archive, np.zeros((batch, width), np.float32), objective, measures)])
         seconds = {name: (i + 1) * share for name, share in (("seconds", 2.0), ("seconds_evaluate", 1.9))}
-        rows.append({"iteration": i + 1, "evaluations": (i + 1) * batch, **summary(archive, low), **seconds})
+        spent = {"steps": (i + 1) * batch * 1000, **seconds}
+        rows.append({"iteration": i + 1, "evaluations": (i + 1) * batch, **summary(archive, low), **spent})
     pd.DataFrame(rows).to_csv(folder / "metrics.csv", index=False)
     write_whole(folder / "archive.npz", lambda file: archives.save(archive, file))
     write_whole(folder / "history.npz", history.save)

@@ -95,7 +95,7 @@ def test_a_file(tmp_path):
     first, second, wide = (variant.settings for variant in study.variants)
     assert (first["sigma"], first["batch_size"]) == (0.02, 50)
     assert (second["es_samples"], second["es_sigma"]) == (50, 0.02)
-    assert wide == {"sigma": 0.05, "batch_size": 50}  # on top of the settings of its algorithm
+    assert (wide["sigma"], wide["batch_size"]) == (0.05, 50)  # on top of the settings of its algorithm
     assert study.variants[2].algorithm == "map_elites"
 
 
@@ -121,7 +121,7 @@ def test_the_paper():
     assert len(study.runs) == 100
     assert (study.evaluations, study.seeds) == (1_000_000, (1, 2, 3, 4, 5))
     assert study.tasks[0] == gaits.make_task("qd_ant")
-    assert {run.algorithm for run in study.runs} == set(gaits.ALGORITHMS) - {"cma_mega"}
+    assert {run.algorithm for run in study.runs} == {"cma_mega_es", "cma_mega_td3_es", "pga_me", "me_es", "map_elites"}
     with pytest.raises(ValueError, match=r"No preset is called 'papr'. Did you mean 'paper'"):
         preset("papr")
 

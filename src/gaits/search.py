@@ -67,7 +67,8 @@ class Search:
         done, told = None, began
         while done is None:
             batch = self.algorithm.ask()
-            seeds = episode_seeds(self.seed_key, count.episodes, len(batch))
+            new = episode_seeds(self.seed_key, count.episodes, len(batch))
+            seeds = new if batch.seeds is None else np.asarray(batch.seeds)
             submitted = time.perf_counter()
             times.seconds_ask += submitted - told
             pending = self.evaluator.submit(batch, seeds)

@@ -7,14 +7,14 @@ import pytest
 import ribs.emitters
 from ribs.archives import GridArchive
 
-from gaits.algorithms.emitters import BranchingEmitter, GaussianEmitter, IsoLineEmitter
+from gaits.algorithms.emitters import BranchingEmitter, GaussianEmitter, GaussiansEmitter, IsoLineEmitter
 from gaits.states import copy
 
 DIM, BATCH = 300, 12
 
 
-def make_archive():
-    options = {"solution_dtype": np.float32, "objective_dtype": np.float64, "measures_dtype": np.float64}
+def make_archive(**annealing):
+    options = {"solution_dtype": np.float32, "objective_dtype": np.float64, "measures_dtype": np.float64, **annealing}
     return GridArchive(solution_dim=DIM, dims=(8, 8), ranges=[(0, 1)] * 2, seed=4, **options)
 
 
@@ -59,13 +59,16 @@ def test_mutations_equal_those_of_ribs(name, ahead):
             ours = other
 
 
-def make_branching(kind, archive):
-    return kind(archive, x0=x0(), sigma0=0.5, lr=1.0, ranker="2imp", selection_rule="mu", batch_size=BATCH, seed=6)
+def make_branching(kind, archive, **rules):
+    return kind(archive, x0=x0(), sigma0=0.5, lr=1.0, selection_rule="mu", batch_size=BATCH, seed=6, **rules)
 
 
-def test_branches_equal_those_of_ribs():
+@pytest.mark.parametrize("annealed", [False, True])
+def test_branches_equal_those_of_ribs(annealed):
+    annealing = {"learning_rate": 0.1, "threshold_min": 0.0} if annealed else {}
+    rules = {"ranker": "imp", "restart_rule": "basic"} if annealed else {"ranker": "2imp"}
     kinds = (BranchingEmitter, ribs.emitters.GradientArborescenceEmitter)
-    ours, theirs = (make_branching(kind, make_archive()) for kind in kinds)
+    ours, theirs = (make_branching(kind, make_archive(**annealing), **rules) for kind in kinds)
     rng = np.random.default_rng(0)
     for i in range(40):
         point = ours.ask_dqd()
@@ -82,4 +85,35 @@ def test_branches_equal_those_of_ribs():
             info = emitter.archive.add(branches, objective - i % 3, measures)  # so that some iterations find nothing
             emitter.tell(branches, objective, measures, info)
         np.testing.assert_array_equal(ours.ask_dqd(), theirs.ask_dqd())
-    assert ours.restarts == theirs.restarts > 0
+    assert ours.restarts == theirs.restarts
+    assert annealed == (ours.restarts == 0)
+
+
+@pytest.mark.xdist_group("separable")
+def test_gaussians_equal_those_of_ribs():
+    rules = {"sigma0": 0.1, "ranker": "imp", "es": "sep_cma_es", "selection_rule": "mu", "restart_rule": "basic"}
+    kinds = (GaussiansEmitter, ribs.emitters.EvolutionStrategyEmitter)
+    archives = [make_archive(learning_rate=0.1, threshold_min=0.0) for _ in kinds]
+    ours, theirs = (
+        kind(archive, x0=x0(), batch_size=BATCH, seed=6, **rules) for kind, archive in zip(kinds, archives, strict=True)
+    )
+    rng = np.random.default_rng(0)
+    for i in range(20):
+        asked = ours.ask()
+        np.testing.assert_array_equal(asked, theirs.ask())
+        objective, measures = outcomes(rng)
+        if i == 10:  # all alike: the rule of the ES says restart
+            objective, measures = np.full(BATCH, -1.0), np.full((BATCH, 2), 0.5)
+        told = [emitter.archive.add(asked, objective, measures) for emitter in (ours, theirs)]
+        ours.tell(told[0])
+        theirs.tell(asked, objective, measures, told[1])
+    assert ours.restarts == theirs.restarts == 1
+
+
+@pytest.mark.xdist_group("separable")
+def test_a_restart_while_there_are_no_elites_is_from_the_beginning():
+    emitter = GaussiansEmitter(make_archive(), x0=x0(), sigma0=0.1, es="sep_cma_es", batch_size=BATCH, seed=6)
+    emitter.ask()
+    emitter.tell({"status": np.zeros(BATCH, int), "value": np.zeros(BATCH)})
+    assert emitter.restarts == 1
+    np.testing.assert_array_equal(emitter._opt.mean, x0())

@@ -6,12 +6,32 @@ import numpy as np
 import pytest
 from conformance.algorithm import AlgorithmSuite, made_up, small_task
 
-from gaits.algorithms.map_elites import MapElites, MapElitesSettings
+from gaits.algorithms.map_elites import MapElites, MapElitesLine, MapElitesLineSettings, MapElitesSettings
 
 
 class TestConformance(AlgorithmSuite):
     name = "map_elites"
     settings = {"batch_size": 16}  # noqa: RUF012
+
+
+class TestLineConformance(AlgorithmSuite):
+    name = "map_elites_line"
+    settings = {"batch_size": 16}  # noqa: RUF012
+
+
+def test_children_of_a_line_lie_on_it():
+    """Without noise on the parameters, a child of x and y is x + s (y - x), with one s of N(0, σ_2²) for all of them."""
+    settings = MapElitesLineSettings(batch_size=400, iso_sigma=1e-9, line_sigma=0.3)
+    algorithm = MapElitesLine(small_task(), settings, np.random.SeedSequence(0))
+    dim = algorithm.ask().solutions.shape[1]
+    x, y = np.random.default_rng(0).standard_normal((2, dim)).astype(np.float32)
+    algorithm.archive.add([x, y], [1.0, 1.0], [[0.1], [0.9]], seed=[0, 0])
+    steps = (algorithm.ask().solutions - x) @ (y - x) / ((y - x) @ (y - x))  # 0 + s, or 1 - s
+    found = x + steps[:, None] * (y - x)
+    np.testing.assert_allclose(algorithm.solutions, found, atol=1e-4)
+    crossed = np.minimum(np.abs(steps), np.abs(1 - steps)) > 1e-6
+    assert 0.4 < crossed.mean() < 0.6  # half of the pairs are one elite twice
+    assert np.std(np.where(steps < 0.5, steps, 1 - steps)[crossed]) == pytest.approx(0.3, rel=0.25)
 
 
 def make(**settings):

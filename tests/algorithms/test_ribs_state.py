@@ -34,6 +34,8 @@ def of_ribs(thing, found):
         ("map_elites", ("archive",)),
         ("cma_mega_es", ("archive", "emitter")),
         ("me_es", ("archive", "adam")),
+        ("cma_maega_es", ("archive", "annealed", "emitter")),
+        ("sep_cma_mae", ("archive", "annealed", "emitters")),
     ],
 )
 @pytest.mark.parametrize("archive", [{}, {"archive": "cvt", "cells": 64}])
@@ -42,7 +44,8 @@ def test_every_field_is_listed(name, parts, archive):
     algorithm = entry.make(small_task(**archive), entry.settings(), np.random.SeedSequence(1))
     seen = set()
     for part in parts:
-        for thing in of_ribs(getattr(algorithm, part), {}):
+        found = getattr(algorithm, part)
+        for thing in of_ribs(found[0] if isinstance(found, list) else found, {}):
             if type(thing).__name__ == "ArchiveStats":
                 continue  # computed from the archive's sum and best elite
             fields = FIELDS[type(thing)]

@@ -67,6 +67,42 @@ def test_the_scanned_minimum_is_that_of_all_runs_on_a_task(tmp_path, lowest_run)
     assert list(final["qd_score"][final["task"] == "qd_walker"]) == list(own["qd_score"])
 
 
+def test_against_steps_and_hours(tmp_path):
+    """Runs of one length in evaluations, but one falls early and its iterations are short: at equal cost it is further."""
+    rows = {
+        1: [(100, 2, 0.0, 20.0), (200, 5, 600.0, 400.0), (300, 6, 700.0, 450.0)],
+        2: [(150, 3, 30.0, 9.0), (300, 9, 900.0, 90.0)],
+    }
+    steps = {1: [1000, 2000, 4000], 2: [3000, 9000]}
+    for seed, table in rows.items():
+        run = make_run(tmp_path / f"run{seed}", HOPPER, "map_elites", seed, iterations=len(table), batch=300 // len(table))
+        write_metrics(run, table)
+        path = run.folder / "metrics.csv"
+        pd.read_csv(path).assign(steps=steps[seed]).to_csv(path, index=False)
+    final = collect([tmp_path], against="steps").final
+    assert final["steps"].tolist() == [4000, 9000]  # the second reaches 4,000 in its second iteration
+    assert final["qd_score_auc"].tolist() == [200 * 1000 + 1100 * 1000 + 1300 * 2000, 330 * 3000 + 1800 * 6000]
+    final = collect([tmp_path], against="hours").final
+    assert final["runtime_hours"].tolist() == [1.0, 1.0]
+    assert final["evaluations"].tolist() == [200, 300]
+    assert final["qd_score_auc"].tolist() == [(200 + 1100) * 0.5, (330 + 1800) * 0.5]
+    collection = collect([tmp_path], against="hours")
+    assert any("after 1.00 hours" in note for note in collection.notes)
+    assert tables.metrics(collection)["qd_score_auc"].title == "QD score AUC over hours"
+    assert tables.paper(collection, "qd_score_auc") is None
+    assert collect([tmp_path]).final["evaluations"].tolist() == [300, 300]
+    with pytest.raises(ValueError, match="give one of the two"):
+        collect([tmp_path], against="steps", evaluations=100)
+    with pytest.raises(ValueError, match="against must be one of evaluations, steps, hours; got 'days'"):
+        collect([tmp_path], against="days")
+
+
+def test_a_run_that_does_not_know_its_steps(tmp_path):
+    run = make_run(tmp_path / "run", HOPPER, "map_elites", iterations=2, batch=100)
+    write_metrics(run, [(100, 2, -30.0, 20.0), (200, 5, 600.0, 400.0)])
+    assert "cost in environment steps" in next(iter(collect([run.folder], against="steps").skipped.values()))
+
+
 def test_a_shorter_comparison(tmp_path):
     run = make_run(tmp_path / "run", HOPPER, "map_elites", iterations=2, batch=100)
     write_metrics(run, [(100, 2, -30.0, 20.0), (200, 5, 600.0, 400.0)])

@@ -53,7 +53,8 @@ def test_the_files(whole):
     for name in ("qd_score", "qd_score_auc", "coverage", "best", "runtime_hours"):
         for suffix in ("csv", "md", "tex"):
             assert (out / "tables" / f"{name}.{suffix}").stat().st_size > 0
-    for name in ("curves", "archives-qd_hopper", "archives-qd_walker", "histograms-qd_walker"):
+    curves = ("curves-evaluations", "curves-steps", "curves-hours")
+    for name in (*curves, "archives-qd_hopper", "archives-qd_walker", "histograms-qd_walker", "profiles-qd_walker"):
         assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert (out / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
     assert [name for name in collection.skipped if name.endswith("broken")]
@@ -133,7 +134,8 @@ def test_nothing_of_an_earlier_comparison_is_left(tmp_path):
         (tmp_path / "out" / "figures" / name).touch()
     compare([tmp_path / "runs" / "qd_hopper-map_elites-1"], tmp_path / "out")
     assert {path.stem for path in (tmp_path / "out" / "figures").iterdir()} == {
-        *("curves", "archives-qd_hopper", "histograms-qd_hopper", "mine")
+        *("curves-evaluations", "curves-steps", "curves-hours"),
+        *("archives-qd_hopper", "histograms-qd_hopper", "profiles-qd_hopper", "mine"),
     }
     assert not list((tmp_path / "out" / "statistics").glob("anova*"))
 

@@ -9,7 +9,11 @@ from helpers import unbind
 
 import gaits
 from gaits.analysis.collect import collect
+from gaits.analysis.compare import compare
 from gaits.analysis.robustness import evaluate_run
+from gaits.archives import make_archive
+from gaits.archives.cells import centres
+from gaits.cli import main
 from gaits.runs.evaluation import Evaluation, load_evaluation
 
 
@@ -18,7 +22,7 @@ def by_hand(**changes):
         "cell": np.array([0, 1, 2]),
         "recorded": np.array([10.0, -5.0, 8.0]),
         "objective": np.array([[8.0, 10.0], [-5.0, -1.0], [2.0, 0.0]]),
-        "measures": np.array([[0.1], [0.9], [0.12]]),
+        "measures": np.array([[[0.05], [0.15]], [[0.9], [0.9]], [[0.12], [0.12]]]),
         "failed": np.zeros(3, bool),
         "seed": 42,
         "evaluations": 100,
@@ -40,6 +44,44 @@ def test_the_corrected_archive_by_hand():
     assert sorted(without.data("objective").tolist()) == [-3, 1]
 
 
+def test_the_median_by_hand():
+    """Of 3 episodes: medians 8, -5 and 2, and medians of the measures keep the last apart, which means do not."""
+    three = {"objective": np.array([[8.0, 8.0, 100.0], [-5.0, -5.0, 1.0], [2.0, 2.0, -9.0]])}
+    three["measures"] = np.array([[[0.1], [0.1], [0.1]], [[0.9], [0.9], [0.1]], [[0.3], [0.3], [0.0]]])
+    evaluation = by_hand(**three)
+    assert sorted(evaluation.corrected(small_task(grid=(4,)), by="median").data("objective").tolist()) == [-5, 2, 8]
+    assert sorted(evaluation.corrected(small_task(grid=(4,))).data("objective").tolist()) == [-3, 116 / 3]
+
+
+def test_the_summary_by_hand():
+    """In a grid of four cells, whose centres are 0.125, 0.375, ..; the elites are recorded in the first three."""
+    task = small_task(grid=(4,), objective_range=(-10.0, 100.0))
+    numbers = by_hand().numbers(task)
+    assert numbers["recorded"]["qd_score"] == 20 + 5 + 18
+    assert numbers["corrected"]["qd_score"] == 19 + 7
+    assert numbers["loss"] == {"qd_score": 17, "coverage": 0.25, "objective_max": 1}
+    assert numbers["expected_qd_score"] == 19 + 7 + 11
+    np.testing.assert_allclose(by_hand().distance(task), [0.05, 0.525, 0.505])
+    np.testing.assert_allclose(by_hand().objective_std, np.sqrt([2, 8, 2]))
+    np.testing.assert_allclose(by_hand().measures_std[:, 0], [np.sqrt(0.005), 0, 0], atol=1e-15)
+    profile = {name: values[[0, 50, 100]] for name, values in by_hand().profile(task).items()}
+    np.testing.assert_allclose(profile["objective"], [-5, 2.5, 10])
+    assert (profile["recorded"].tolist(), profile["corrected"].tolist()) == ([3, 2, 1], [2, 1, 0])
+    failed = by_hand(failed=np.array([False, False, True])).numbers(task)
+    assert failed["expected_qd_score"] == 19 + 7
+    alone = by_hand(objective=np.ones((3, 1)), measures=np.ones((3, 1, 1)))
+    assert alone.numbers(task)["objective_std"] is None
+
+
+def test_the_centres_of_a_cvt():
+    task = small_task(archive="cvt", cells=16)
+    cells = np.array([3, 0, 15])
+    archive = make_archive(task)
+    np.testing.assert_array_equal(archive.index_of(centres(archive, cells)), cells)
+    here = by_hand(cell=cells, measures=np.repeat(centres(archive, cells)[:, None], 2, axis=1))
+    np.testing.assert_array_equal(here.distance(task), [0, 0, 0])
+
+
 @pytest.mark.parametrize("algorithm", ["map_elites", "me_es"])
 def test_every_elite_plays_the_same_new_episodes(tmp_path, algorithm):
     run = gaits.train(small_task(), algorithm, evaluations=48, out=tmp_path / "run", batch_size=16)
@@ -56,7 +98,7 @@ def test_every_elite_plays_the_same_new_episodes(tmp_path, algorithm):
 
         again = evaluator.evaluate(elites["solution"][:1], episode_seeds(42, 0, 3)[None], **statistics)
     np.testing.assert_array_equal(evaluation.objective[0], again.episode_objective[0])
-    np.testing.assert_array_equal(evaluation.measures[0], again.measures[0])
+    np.testing.assert_array_equal(evaluation.measures[0], again.episode_measures[0])
 
 
 def test_it_is_saved_beside_the_run_and_compared(tmp_path):
@@ -71,10 +113,17 @@ def test_it_is_saved_beside_the_run_and_compared(tmp_path):
     assert row["robustness"] == evaluation.robustness
     assert row["corrected_coverage"] == summary["corrected"]["coverage"]
     assert row["corrected_qd_score"] == pytest.approx(summary["corrected"]["qd_score"])
+    assert row["median_corrected_best"] == summary["corrected_by_median"]["objective_max"]
+    assert row["lost_qd_score"] == pytest.approx(summary["loss"]["qd_score"])
+    assert row["expected_qd_score"] == pytest.approx(summary["expected_qd_score"])
+    for name in ("distance_to_centre", "objective_std"):
+        assert row[name] == pytest.approx(summary[name])
     gaits.resume(run.folder, evaluations=64)
     later = collect([run.folder])
     assert np.isnan(later.final["robustness"].iloc[0])  # it was of a younger archive
-    assert any("its robustness is left out" in note for note in later.notes)
+    assert any("its robustness is left out. Make it again" in note for note in later.notes)
+    earlier = collect([run.folder], evaluations=16).notes
+    assert any("its robustness is left out. Only whole runs have it" in note for note in earlier)
 
 
 def test_the_summary_of_elites_that_all_failed_is_strict_json(tmp_path):
@@ -89,6 +138,31 @@ def test_the_summary_of_elites_that_all_failed_is_strict_json(tmp_path):
     assert summary["mean_elite_robustness"] is None
     assert summary["corrected"]["elites"] == 0
     assert summary["corrected"]["objective_max"] is None
+
+
+def test_corrected_numbers_lead(tmp_path, capsys):
+    run = gaits.train(small_task(), "map_elites", evaluations=32, out=tmp_path / "run", batch_size=16)
+    assert main(["evaluate", str(run.folder), "--episodes", "2"]) == 0
+    told = capsys.readouterr().out
+    for words in ("corrected by the mean", "by the median", "expected QD score", "elites at or above", "standard deviation"):
+        assert words in told
+    compare([run.folder], tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "has the highest mean corrected QD score" in page
+    assert 0 < page.index("<h3>Corrected QD score</h3>") < page.index("<h3>QD score</h3>")
+    assert main(["compare", str(run.folder), "--out", str(tmp_path / "out")]) == 0
+    told = capsys.readouterr().out
+    assert told.index("Corrected QD score") < told.index("\nQD score")
+
+
+def test_an_evaluation_of_an_older_version_is_made_again(tmp_path):
+    run = gaits.train(small_task(), "map_elites", evaluations=16, out=tmp_path / "run", batch_size=16)
+    evaluate_run(run, episodes=2)
+    arrays = dict(np.load(run.folder / "evaluation.npz"))
+    np.savez(run.folder / "evaluation.npz", **{**arrays, "measures": arrays["measures"].mean(axis=1)})
+    with pytest.raises(ValueError, match=r"older version.*Make it again: gaits evaluate"):
+        load_evaluation(run)
+    assert evaluate_run(run, episodes=2).measures.ndim == load_evaluation(run).measures.ndim == 3
 
 
 def test_what_was_evaluated_is_not_played_again(tmp_path, monkeypatch):

@@ -20,10 +20,8 @@ def made_up(objective, measures, failed=None) -> Results:
     """Results nobody computed, for driving an algorithm by hand."""
     n = len(objective)
     failed = np.zeros(n, bool) if failed is None else failed
-    seeds = np.arange(n)[:, None]
-    return Results(
-        np.asarray(objective, float), np.asarray(measures, float), np.ones(n, int), failed, np.zeros((n, 1)), seeds
-    )
+    objective, measures, seeds = np.asarray(objective, float), np.asarray(measures, float), np.arange(n)[:, None]
+    return Results(objective, measures, np.ones(n, int), failed, objective[:, None], measures[:, None], seeds)
 
 
 def contents(archive):

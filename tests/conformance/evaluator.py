@@ -76,6 +76,7 @@ class EvaluatorSuite:
             results = evaluator.evaluate(solutions, seeds, **options)
             single = [evaluator.evaluate(solutions, seeds[:, e], **options) for e in range(4)]
         np.testing.assert_array_equal(results.episode_objective, np.stack([r.objective for r in single], axis=1))
+        np.testing.assert_array_equal(results.episode_measures, np.stack([r.measures for r in single], axis=1))
         np.testing.assert_allclose(results.objective, np.mean([r.objective for r in single], axis=0), rtol=1e-14)
         np.testing.assert_allclose(results.measures, np.mean([r.measures for r in single], axis=0), rtol=1e-14)
         np.testing.assert_array_equal(results.length, np.sum([r.length for r in single], axis=0))

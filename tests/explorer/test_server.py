@@ -6,6 +6,7 @@ import json
 import shutil
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -61,6 +62,9 @@ def test_the_runs(client, records):
     assert (hopper["task_title"], hopper["algorithm"], hopper["seed"]) == ("QD Hopper", "MAP-Elites", 1)
     assert (hopper["done"], hopper["evaluations"]) == (60, 60)
     assert hopper["numbers"]["qd_score"] == records[HOPPER].run.metrics["qd_score"].iloc[-1]
+    corrected = load_evaluation(records[HOPPER].run).numbers(records[HOPPER].run.task)["corrected"]
+    assert hopper["corrected"] == {name: corrected[name] for name in ("qd_score", "coverage", "objective_max")}
+    assert told[WALKER]["corrected"] is None
     assert ["batch size", "20"] in hopper["details"]
     assert hopper["unplayable"] == ""
     assert "is a function, not a robot" in told[SPHERE]["unplayable"]
@@ -92,6 +96,8 @@ def test_robustness_of_elites_that_were_replaced_is_not_told(tmp_path, records):
     told = client_of(folder).get("/api/runs/0/archive").json()["robustness"]
     assert told[0] is None
     assert None not in told[1:]
+    replace(found, evaluations=40).save(load_run(folder))  # of an earlier archive
+    assert client_of(folder).get("/api/runs").json()[0]["corrected"] is None
 
 
 @pytest.mark.parametrize("iteration", [0, 1, 2, 3])
@@ -108,6 +114,7 @@ def test_the_archive_at_any_iteration(client, records, iteration):
 def test_curves_are_thinned(client, tmp_path):
     short = client.get(f"/api/runs/{HOPPER}/metrics").json()
     assert short["evaluations"] == [20, 40, 60]
+    assert len(short["steps"]) == len(short["seconds"]) == 3
     run = make_run(tmp_path / "run", gaits.make_task("qd_hopper", hidden=(4,)), "map_elites", iterations=1000, batch=2)
     long = client_of(run.folder).get("/api/runs/0/metrics").json()
     assert len(long["qd_score"]) == 300

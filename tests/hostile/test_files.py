@@ -468,7 +468,9 @@ def test_an_evaluation_that_was_changed_or_is_of_another_run(run, tmp_path, soun
 def test_an_evaluation_of_cells_that_the_archive_has_not(run):
     """Bound as it should be, by who made the run."""
     found, sound_run = load_evaluation(gaits.load_run(run)), gaits.load_run(run)
-    dataclasses.replace(found, cell=found.cell[::-1].copy() + 10**6).save(sound_run)
+    arrays = {**arrays_of(run / "evaluation.npz"), "cell": found.cell[::-1] + 10**6}
+    np.savez(run / "evaluation.npz", **arrays)
+    (run / "evaluation.json").write_text(seal({}, sound_run.config.id, arrays))
     with pytest.raises(ValueError, match="its cells are not those"):
         load_evaluation(sound_run)
     few = {name: value[1:] for name, value in vars(found).items() if isinstance(value, np.ndarray)}

@@ -22,10 +22,16 @@ HOPPER = {
     "dcrl_me": ({"batch_size": 40, "iso_sigma": 0.05, "pg_steps": 20, **CRITIC}, 3000),
     "cma_mega_td3": ({"batch_size": 40, "measure_steps": 50, **CRITIC}, 3000),
     "me_es": ({"batch_size": 40, "learning_rate": 0.05}, 5000),
+    "map_elites_line": ({"iso_sigma": 0.1}, 2000),
+    "sep_cma_mae": ({"batch_size": 100, "sigma0": 0.2}, 2000),
+    "cma_maega_es": ({"batch_size": 40, "es_samples": 40}, 3000),
 }
 
 
-@pytest.mark.parametrize("name", HOPPER)
+GROUPS = {"sep_cma_mae": [pytest.mark.xdist_group("separable")]}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=GROUPS.get(name, ())) for name in HOPPER])
 def test_hopping(name, tmp_path):
     settings, evaluations = HOPPER[name]
     task = small_task(max_steps=150)
@@ -50,10 +56,12 @@ def projection_score(name, iterations, **settings):
 def test_linear_projection():
     """As in the DQD literature: exact gradients, then estimated ones, then none. In full: benchmarks/projection.py."""
     exact = projection_score("cma_mega", 300, batch_size=37, sigma0=5.0)
+    annealed = projection_score("cma_maega", 300, batch_size=37, sigma0=5.0)
     few = projection_score("cma_mega_es", 300, batch_size=37, sigma0=5.0, es_samples=20)
     many = projection_score("cma_mega_es", 300, batch_size=37, sigma0=5.0, es_samples=1000)
     mutation = projection_score("map_elites", 300, batch_size=37, sigma=0.5)
     assert exact > 60
+    assert annealed > 0.9 * exact
     assert few > 0.6 * exact
     assert many > 0.85 * exact
     assert mutation < 0.6 * exact

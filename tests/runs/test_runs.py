@@ -76,7 +76,7 @@ def test_what_is_in_the_folder(reference):
     assert last["seconds"] == pytest.approx(last[["seconds_ask", "seconds_evaluate", "seconds_tell"]].sum())
     assert 0 <= metrics["seconds_record"].iloc[0] < last["seconds_record"]
     config = json.loads((reference.folder / "config.json").read_text())
-    assert config["settings"] == {"batch_size": 16, "sigma": 0.02}
+    assert config["settings"] == {"batch_size": 16, "sigma": 0.02, "challenge": False, "reevaluate": 0}
     assert config["task_fields"]["grid"] == [64]
     assert config["seed"] == 7
     assert config["versions"]["ribs"].startswith("0.12")

@@ -73,7 +73,7 @@ def find_prior(run: Run, archive: Archive) -> Prior:
             f"The evaluation in {run.folder} is not of its archive. Make it again: {command('evaluate', run.folder)}"
         )
     rows = [place[cell] for cell in data["index"].tolist()]
-    return Prior(found.objective.mean(axis=1)[rows], found.measures[rows], evaluated=True)
+    return Prior(found.objective.mean(axis=1)[rows], found.measures.mean(axis=1)[rows], evaluated=True)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from gaits.algorithms.base import Algorithm, Batch, Iteration
+from gaits.algorithms.cma_maega import (
+    CmaMaegaEsSettings,
+    CmaMaegaSettings,
+    CmaMaegaTd3EsSettings,
+    cma_maega,
+    cma_maega_es,
+    cma_maega_td3_es,
+)
 from gaits.algorithms.cma_mega import (
     CmaMegaEsSettings,
     CmaMegaSettings,
@@ -16,9 +24,11 @@ from gaits.algorithms.cma_mega import (
 )
 from gaits.algorithms.cma_mega_td3 import CmaMegaTd3, CmaMegaTd3Settings
 from gaits.algorithms.dcrl_me import DcrlMe, DcrlMeSettings
-from gaits.algorithms.map_elites import MapElites, MapElitesSettings
+from gaits.algorithms.luck import against_luck
+from gaits.algorithms.map_elites import MapElites, MapElitesLine, MapElitesLineSettings, MapElitesSettings
 from gaits.algorithms.me_es import MeEs, MeEsSettings
 from gaits.algorithms.pga_me import PgaBudgetSettings, PgaMe, PgaMeSettings
+from gaits.algorithms.sep_cma_mae import SepCmaMae, SepCmaMaeSettings
 
 
 @dataclass(frozen=True)
@@ -44,17 +54,45 @@ ALGORITHMS = {
     "cma_mega_td3": AlgorithmEntry(
         "CMA-MEGA (TD3)", "the same, with a critic for the measures too", CmaMegaTd3, CmaMegaTd3Settings
     ),
-    "pga_me": AlgorithmEntry("PGA-MAP-Elites", "crosses elites, and lets elites climb a critic", PgaMe, PgaMeSettings),
+    "pga_me": AlgorithmEntry(
+        "PGA-MAP-Elites", "crosses elites, and lets elites climb a critic", against_luck(PgaMe), PgaMeSettings
+    ),
     "pga_budget": AlgorithmEntry(
-        "PGA-MAP-Elites with a learning budget", "the same, with four times the critic's steps", PgaMe, PgaBudgetSettings
+        "PGA-MAP-Elites with a learning budget",
+        "the same, with four times the critic's steps",
+        against_luck(PgaMe),
+        PgaBudgetSettings,
     ),
     "dcrl_me": AlgorithmEntry(
         "DCRL-MAP-Elites", "elites climb critics that are told their measures", DcrlMe, DcrlMeSettings
     ),
     "me_es": AlgorithmEntry("ME-ES", "evolution strategies from elites, towards return or novelty", MeEs, MeEsSettings),
-    "map_elites": AlgorithmEntry("MAP-Elites", "Gaussian noise on random elites", MapElites, MapElitesSettings),
+    "map_elites": AlgorithmEntry(
+        "MAP-Elites", "Gaussian noise on random elites", against_luck(MapElites), MapElitesSettings
+    ),
+    "map_elites_line": AlgorithmEntry(
+        "MAP-Elites (line)",
+        "crosses random elites, along the line between two",
+        against_luck(MapElitesLine),
+        MapElitesLineSettings,
+    ),
+    "sep_cma_mae": AlgorithmEntry(
+        "sep-CMA-MAE", "diagonal Gaussians that climb an annealed archive", SepCmaMae, SepCmaMaeSettings
+    ),
+    "cma_maega_es": AlgorithmEntry(
+        "CMA-MAEGA (ES)", "CMA-MEGA (ES) that searches with an annealed archive", cma_maega_es, CmaMaegaEsSettings
+    ),
+    "cma_maega_td3_es": AlgorithmEntry(
+        "CMA-MAEGA (TD3, ES)",
+        "CMA-MEGA (TD3, ES) that searches with an annealed archive",
+        cma_maega_td3_es,
+        CmaMaegaTd3EsSettings,
+    ),
     "cma_mega": AlgorithmEntry(
         "CMA-MEGA", "branches along exact gradients; for functions such as lp_sphere", cma_mega, CmaMegaSettings
+    ),
+    "cma_maega": AlgorithmEntry(
+        "CMA-MAEGA", "the same with an annealed archive; for functions", cma_maega, CmaMaegaSettings
     ),
 }
 

@@ -2,7 +2,8 @@
 
 One algorithm, whatever the gradients come from: ``CmaMega`` takes a source for the objective's gradient and one for the
 measures'. With evolution strategies for both it is the paper's CMA-MEGA (ES); with a critic for the objective it is
-CMA-MEGA (TD3, ES), and the critic's greedy actor joins the branches. Line numbers are those of Algorithm 1.
+CMA-MEGA (TD3, ES), and the critic's greedy actor joins the branches. With an annealed archive to search with, beside the one
+that keeps what is found, it is CMA-MAEGA (``cma_maega.py``). Line numbers are those of Algorithm 1.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from gaits import memory
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
 from gaits.algorithms.emitters import BranchingEmitter
 from gaits.algorithms.ribs_state import archive_state, restore_archive, restore_ribs, ribs_state
-from gaits.archives import SEED, Insertions, insert, make_archive
+from gaits.archives import SEED, AnnealingSettings, Insertions, anneal, insert, make_annealed, make_archive
 from gaits.checks import positive
 from gaits.evaluation.results import Results
 from gaits.gradients import (
@@ -95,18 +96,20 @@ class CmaMega:
         objective: GradientSource,
         measures: GradientSource,
         critic: TD3 | None = None,
+        annealing: AnnealingSettings | None = None,
     ) -> None:
         init, archive, emitter = seeds
         self.critic = critic
         self.archive = make_archive(task, archive, fields=SEED)
+        self.annealed = make_annealed(task, annealing, archive) if annealing else None
         self.emitter = BranchingEmitter(
-            self.archive,
+            self.archive if self.annealed is None else self.annealed,
             x0=task.init(np.random.default_rng(init)),
             sigma0=settings.sigma0,
             lr=settings.learning_rate,
-            ranker="2imp",
+            ranker="2imp" if self.annealed is None else "imp",
             selection_rule="mu",
-            restart_rule="no_improvement",
+            restart_rule="no_improvement" if self.annealed is None else "basic",
             grad_opt="gradient_ascent",
             es="cma_es",
             normalize_grad=True,
@@ -150,7 +153,7 @@ class CmaMega:
     def _tell_point(self, results: Results) -> None:
         """Lines 7-11: insert φ*, and only φ*; estimate the gradients there."""
         point, first = self.asked[:1], results.rows(slice(0, 1))
-        self.inserted_point = self._insert(point, first)
+        self.inserted_point, told = self._insert(point, first)
         self._stand(first.measures[0])
         jacobians, start = [], 1
         for source, size in zip(self.sources, self.group_sizes, strict=True):
@@ -158,7 +161,7 @@ class CmaMega:
             start += size
         # The objective's row is the first source's, the measures' rows the last source's; often they are one.
         jacobian = np.concatenate([jacobians[0][:1], jacobians[-1][1:]]).astype(np.float32)
-        self.emitter.tell_dqd(point, first.objective, first.measures, jacobian[None], self._info(self.inserted_point))
+        self.emitter.tell_dqd(point, first.objective, first.measures, jacobian[None], told)
         self.experience = self._lesson(results)
 
     def _tell_branches(self, results: Results) -> list[Insertions]:
@@ -169,15 +172,19 @@ class CmaMega:
         n_greedy = len(self.asked) - self.emitter.batch_size
         greedy = (self.asked[:n_greedy], results.rows(slice(0, n_greedy)))
         branches = (self.asked[n_greedy:], results.rows(slice(n_greedy, None)))
-        first = [self._insert(*greedy)] if self.critic and self.critic.settings.td3_schedule == "overlap" else []
-        ranked = self._insert(*branches)
-        self.emitter.tell(branches[0], branches[1].objective, branches[1].measures, self._info(ranked))
-        last = [self._insert(*greedy)] if self.critic and not first else []
+        first = [self._insert(*greedy)[0]] if self.critic and self.critic.settings.td3_schedule == "overlap" else []
+        ranked, told = self._insert(*branches)
+        self.emitter.tell(branches[0], branches[1].objective, branches[1].measures, told)
+        last = [self._insert(*greedy)[0]] if self.critic and not first else []
         return [*first, ranked, *last]
 
-    def _insert(self, solutions: np.ndarray, results: Results) -> Insertions:
-        """Insert in order. A failed evaluation is never accepted and ranks last."""
-        return insert(self.archive, solutions, results.objective, results.measures, results.failed, results.seed)
+    def _insert(self, solutions: np.ndarray, results: Results) -> tuple[Insertions, dict[str, np.ndarray]]:
+        """Insert in order, and what the emitter is told of it. A failed evaluation is never accepted and ranks last."""
+        outcome = (solutions, results.objective, results.measures, results.failed)
+        inserted = insert(self.archive, *outcome, results.seed)
+        if self.annealed is not None:
+            return inserted, anneal(self.annealed, *outcome)
+        return inserted, {"status": inserted.status.astype(np.int32), "value": inserted.value}
 
     # --- what variants do otherwise -----------------------------------------------------------------------------------
 
@@ -198,18 +205,17 @@ class CmaMega:
 
     # --- state --------------------------------------------------------------------------------------------------------
 
-    @staticmethod
-    def _info(inserted: Insertions) -> dict[str, np.ndarray]:
-        return {"status": inserted.status.astype(np.int32), "value": inserted.value}
-
     def state(self) -> dict[str, Any]:
         critic = None if self.critic is None else self.critic.state()
         sources = [source.state() for source in self.sources]
         archive, emitter = archive_state(self.archive), ribs_state(self.emitter)
-        return {"archive": archive, "emitter": emitter, "critic": critic, "sources": sources}
+        annealed = {} if self.annealed is None else {"annealed": archive_state(self.annealed)}
+        return {"archive": archive, **annealed, "emitter": emitter, "critic": critic, "sources": sources}
 
     def restore(self, state: dict[str, Any]) -> None:
         restore_archive(self.archive, state["archive"])
+        if self.annealed is not None:
+            restore_archive(self.annealed, state["annealed"])
         restore_ribs(self.emitter, state["emitter"])
         if self.critic is not None:
             self.critic.restore(state["critic"])

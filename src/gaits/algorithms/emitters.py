@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from ribs.emitters import GradientArborescenceEmitter
+from ribs.emitters import EvolutionStrategyEmitter, GradientArborescenceEmitter
 
 from gaits import memory, rows
 from gaits.archives import Archive, sample_rows, sample_solutions
@@ -23,6 +23,10 @@ class MutationEmitter:
         self.archive, self.x0, self.batch_size = archive, x0.astype(np.float32), batch_size
         self.rng = np.random.default_rng(seed)
         self.noise = Normals(self.rng, float(np.float32(sigma)))
+
+    def ask(self) -> np.ndarray:
+        """(batch_size, dim) new solutions."""
+        raise NotImplementedError
 
     def prepare(self) -> None:
         """Draw the next noise now, and not when it is asked for."""
@@ -70,8 +74,28 @@ class IsoLineEmitter(MutationEmitter):
         return solutions
 
 
+class GaussiansEmitter(EvolutionStrategyEmitter):
+    """ribs' emitter of CMA-ME and CMA-MAE with half its solutions as parents, and no copies of all of them on the way."""
+
+    def tell(self, add_info: dict[str, np.ndarray]) -> None:  # type: ignore[override]
+        """Rank the solutions last asked for, step the ES, restart it from an elite if it is done."""
+        self._itrs += 1
+        order, values = self._ranker.rank(self, self.archive, {}, add_info)
+        self._opt.tell(order, values, self.batch_size // 2)
+        if self._opt.check_stop(values[order]) or self._check_restart(int(add_info["status"].any())):
+            self._opt.reset(restart(self))
+            self._ranker.reset(self, self.archive)
+            self._restarts += 1
+
+
+def restart(emitter: Any) -> np.ndarray:
+    """Where an emitter begins again: at a random elite, or where it first began while there is none."""
+    archive = emitter.archive
+    return emitter.x0 if archive.empty else archive.sample_elites(1)["solution"][0]
+
+
 class BranchingEmitter(GradientArborescenceEmitter):
-    """ribs' emitter of CMA-MEGA with its default rules, and no copies of all branches on the way."""
+    """ribs' emitter of CMA-MEGA with half its branches as parents, and no copies of all of them on the way."""
 
     def ask(self) -> np.ndarray:
         """φ_i = φ* + Σ_k c_ik ∇_k, with coefficients c from CMA-ES."""
@@ -81,7 +105,7 @@ class BranchingEmitter(GradientArborescenceEmitter):
         return branches
 
     def tell(self, solution: np.ndarray, objective: Any, measures: Any, add_info: dict[str, np.ndarray]) -> None:  # type: ignore[override]
-        """Rank the branches, step CMA-ES and φ*, restart from an elite if none of them was new or CMA-ES is done."""
+        """Rank the branches, step CMA-ES and φ*, restart from an elite if the rule says so or CMA-ES is done."""
         self._itrs += 1
         order, values = self._ranker.rank(self, self.archive, {}, add_info)
         n = self.batch_size // 2
@@ -90,8 +114,8 @@ class BranchingEmitter(GradientArborescenceEmitter):
         mean = np.zeros(solution.shape[1])
         rows.add_weighted(mean, solution, order[:n].astype(np.int64), weights / np.sum(weights))
         self._grad_opt.step(mean - self._grad_opt.theta)
-        if self._opt.check_stop(values[order]) or not add_info["status"].any():
-            self._grad_opt.reset(self.archive.sample_elites(1)["solution"][0])
+        if self._opt.check_stop(values[order]) or self._check_restart(int(add_info["status"].any())):
+            self._grad_opt.reset(restart(self))
             self._opt.reset(np.zeros(self._num_coefficients))
             self._ranker.reset(self, self.archive)
             self._restarts += 1

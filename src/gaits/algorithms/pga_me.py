@@ -13,6 +13,7 @@ import numpy as np
 from gaits import memory
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
 from gaits.algorithms.emitters import IsoLineEmitter
+from gaits.algorithms.luck import LuckSettings
 from gaits.algorithms.ribs_state import archive_state, restore_archive
 from gaits.archives import SEED, Archive, insert, make_archive, sample_solutions
 from gaits.checks import between, positive
@@ -26,7 +27,7 @@ INITIAL_SIGMA = 0.02
 
 
 @dataclass(frozen=True)
-class PgaMeSettings(TD3Settings):
+class PgaMeSettings(LuckSettings, TD3Settings):
     """Settings of PGA-MAP-Elites; the defaults are the paper's."""
 
     batch_size: int = 100
@@ -49,7 +50,8 @@ class PgaMeSettings(TD3Settings):
     """Critic training steps per iteration (n_crit)."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        TD3Settings.__post_init__(self)
+        LuckSettings.__post_init__(self)
         positive(self, "batch_size", "iso_sigma", "line_sigma", "pg_steps", "pg_learning_rate", "pg_batch")
         between(self, 0, 1, "iso_share")
         if self.batch_size < 4 or self.iso_line not in range(1, self.batch_size - 1):

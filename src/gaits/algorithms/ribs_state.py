@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from ribs.archives import CVTArchive, GridArchive
 from ribs.archives._array_store import ArrayStore
-from ribs.emitters.opt import AdamOpt, CMAEvolutionStrategy, GradientAscentOpt
+from ribs.emitters.opt import AdamOpt, CMAEvolutionStrategy, GradientAscentOpt, SeparableCMAEvolutionStrategy
 from ribs.emitters.opt._cma_es import DecompMatrix
-from ribs.emitters.rankers import TwoStageImprovementRanker
+from ribs.emitters.opt._sep_cma_es import DiagonalMatrix
+from ribs.emitters.rankers import ImprovementRanker, TwoStageImprovementRanker
 
-from gaits.algorithms.emitters import BranchingEmitter
+from gaits.algorithms.emitters import BranchingEmitter, GaussiansEmitter
 from gaits.archives import Archive
 from gaits.states import Misfit, Real, Rows, generator_state, restore_generator
 
@@ -48,6 +49,11 @@ FIELDS: dict[type, Fields] = {
         (*_EMITTER_MADE, "_epsilon", "_sigma0", "_normalize_grads", "_selection_rule", "_restart_rule", "_num_coefficients"),
         ("_jacobian_batch",),
     ),
+    GaussiansEmitter: Fields(
+        ("_x0", "_restarts", "_itrs", "_ranker", "_opt"),
+        (*_EMITTER_MADE, "_sigma0", "_selection_rule", "_restart_rule"),
+    ),
+    ImprovementRanker: Fields(("_rng",)),
     TwoStageImprovementRanker: Fields(("_rng",)),
     GradientAscentOpt: Fields(("_theta",), ("_lr",)),
     AdamOpt: Fields(("_theta", "_m", "_v", "_t"), ("_lr", "_epsilon", "_beta1", "_beta2", "_l2_coeff")),
@@ -56,6 +62,12 @@ FIELDS: dict[type, Fields] = {
         ("batch_size", "sigma0", "solution_dim", "dtype", "lower_bounds", "upper_bounds", "lazy_gap_evals"),
         ("_solutions",),
     ),
+    SeparableCMAEvolutionStrategy: Fields(
+        ("_rng", "current_eval", "mean", "sigma", "pc", "ps", "cov"),
+        ("batch_size", "sigma0", "solution_dim", "dtype", "lower_bounds", "upper_bounds"),
+        ("_solutions",),
+    ),
+    DiagonalMatrix: Fields(("cov", "updated_eval"), ("dtype",)),
     DecompMatrix: Fields(
         ("cov", "eigenbasis", "eigenvalues", "condition_number", "invsqrt", "updated_eval"),
         ("dtype",),
@@ -93,13 +105,14 @@ def restore_ribs(thing: Any, state: dict[str, Any]) -> None:
 def archive_state(archive: Archive) -> dict[str, Any]:
     """The state of an archive: its elites in the order in which their cells were filled, which sampling goes by."""
     store = archive._store
-    cells, best = store.occupied_list.copy(), archive.best_elite
+    cells = store.occupied_list.copy()
     return {
         "rng": generator_state(archive._rng),
         "index": Rows(cells, int(archive.cells)),
         "elites": {name: Rows(values, int(archive.cells), cells) for name, values in store._fields.items()},
         "objective_sum": float(archive._objective_sum or 0.0),
-        "best": 0 if best is None else int(best["index"]),
+        # Not ribs' best elite: an archive whose elites may become worse has it no more.
+        "best": int(cells[np.argmax(store._fields["objective"][cells])]) if len(cells) else 0,
     }
 
 

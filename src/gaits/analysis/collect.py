@@ -13,14 +13,17 @@ import numpy as np
 import pandas as pd
 
 from gaits.algorithms import ALGORITHMS
+from gaits.analysis.luck import luck_of
 from gaits.checks import whole_number
 from gaits.console import command
 from gaits.runs import Run, find_runs, load_run
-from gaits.runs.evaluation import load_evaluation
 from gaits.tasks import TASKS
 
 MinObjective = Literal["task", "scan"] | float
 CURVES = ("qd_score", "coverage", "best")
+Axis = Literal["evaluations", "steps", "hours"]
+AXES: dict[Axis, str] = {"evaluations": "evaluations", "steps": "environment steps", "hours": "hours"}
+"""What a run costs, by which runs can be compared, and their names in print."""
 IRRELEVANT = ("device",)
 """Settings that do not make another experiment."""
 
@@ -30,10 +33,10 @@ class Collection:
     """Runs to compare."""
 
     final: pd.DataFrame
-    """A row per run: task, algorithm, seed, evaluations, qd_score, qd_score_auc, coverage, best, robustness, runtime_hours,
-    the corrected ones, the normalized ones, and the run's folder."""
+    """A row per run: task, algorithm, seed, evaluations, steps, runtime_hours, qd_score, qd_score_auc, coverage, best,
+    robustness, the corrected ones, what luck had added to them, the normalized ones, and the run's folder."""
     curves: pd.DataFrame
-    """A row per run and iteration: task, algorithm, seed, run, evaluations, qd_score, coverage, best."""
+    """A row per run and iteration: task, algorithm, seed, run, evaluations, steps, hours, qd_score, coverage, best."""
     runs: dict[str, Run]
     """By folder."""
     skipped: dict[str, str]
@@ -44,6 +47,13 @@ class Collection:
     """How tasks and algorithms are called in print, in the order in which they are shown."""
     changed: dict[str, str]
     """Tasks and algorithms that are not the paper's, and in what."""
+    against: Axis = "evaluations"
+    """What the runs of a task have spent alike where they are compared, and what the AUC is over."""
+
+    @property
+    def evaluated(self) -> bool:
+        """Whether all runs were played again: then the corrected numbers are the ones to believe."""
+        return bool(len(self.final)) and bool(self.final["corrected_qd_score"].notna().all())
 
     def tasks(self) -> list[str]:
         present = set(self.final["task"])
@@ -65,6 +75,7 @@ def collect(
     evaluations: int | None = None,
     min_objective: MinObjective = "task",
     unfinished: bool = False,
+    against: Axis = "evaluations",
 ) -> Collection:
     """Read runs. Whatever cannot be compared is named, with the reason, and the rest goes on.
 
@@ -73,39 +84,44 @@ def collect(
         evaluations: Compare after so many evaluations; default: where the shortest run of each task ends.
         min_objective: Offset of the QD score: the task's, the lowest objective inserted in these runs ("scan"), or a number.
         unfinished: Also take runs that have not done all their evaluations.
+        against: What to compare at equal cost of: evaluations, environment steps, or hours of wall time.
     """
+    if against not in AXES:
+        raise ValueError(f"against must be one of {', '.join(AXES)}; got {against!r}.")
+    if evaluations is not None and against != "evaluations":
+        raise ValueError(f"Runs are compared after so many evaluations, or against {against}: give one of the two.")
     if evaluations is not None:
         whole_number("evaluations", evaluations, 1)
     if not isinstance(min_objective, str) and not math.isfinite(min_objective):
         raise ValueError(f"min_objective must be task, scan or a finite number; got {min_objective}.")
-    runs, metrics, skipped = _read(find_runs(folders), unfinished, evaluations)
+    runs, metrics, skipped = _read(find_runs(folders), unfinished, evaluations, against)
     labels = Labels(list(runs.values()))
     runs = _without_repeats(runs, labels, skipped)
     offsets = _offsets(runs, labels, min_objective, skipped)
-    ends = _ends(runs, metrics, labels, evaluations)
-    notes = _notes(runs, metrics, labels, ends, evaluations)
+    ends = _ends(runs, metrics, labels, evaluations, against)
+    notes = _notes(runs, metrics, labels, ends, evaluations, against)
     rows, curves = [], []
     for folder, run in runs.items():
         task = labels.task(run)
         names: dict[str, Any] = {"task": task, "algorithm": labels.algorithm(run), "seed": run.config.seed, "run": folder}
-        table = _until(metrics[folder], ends[task])
+        table = _until(metrics[folder], ends[task], against)
         curve = _curve(table, offsets[task])
         curves.append(curve.assign(**names))
-        rows.append({**names, **_final(run, table, curve, offsets[task]), **_robustness(run, table, offsets[task], notes)})
+        end = _final(run, table, curve, offsets[task], against)
+        rows.append({**names, **end, **luck_of(run, end["evaluations"], offsets[task], notes)})
     final = pd.DataFrame(rows, columns=None if rows else ["task", "algorithm", "seed", "run", "qd_score"])
     if rows and final["episodes"].nunique() > 1:
         notes.append("Robustness was measured with different numbers of episodes; see runs.csv.")
     keys = ["task", "algorithm", "seed"]
     place = {label: i for i, label in enumerate(labels.titles)}
     final = final.sort_values(keys, key=lambda column: column if column.name == "seed" else column.map(place))
-    joined = pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=[*keys, "evaluations", *CURVES])
-    return Collection(
-        final.reset_index(drop=True), joined, runs, skipped, list(dict.fromkeys(notes)), labels.titles, labels.changed
-    )
+    joined = pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=[*keys, *AXES, *CURVES])
+    final, notes = final.reset_index(drop=True), list(dict.fromkeys(notes))
+    return Collection(final, joined, runs, skipped, notes, labels.titles, labels.changed, against)
 
 
 def _read(
-    folders: list[Path], unfinished: bool, evaluations: int | None
+    folders: list[Path], unfinished: bool, evaluations: int | None, against: Axis
 ) -> tuple[dict[str, Run], dict[str, pd.DataFrame], dict[str, str]]:
     runs: dict[str, Run] = {}
     metrics: dict[str, pd.DataFrame] = {}
@@ -115,7 +131,7 @@ def _read(
         folder = str(path)
         try:
             run = load_run(path)
-            table = _checked(run)
+            table = _checked(run, against)
         except (ValueError, OSError) as error:
             skipped[folder] = str(error)
             continue
@@ -133,8 +149,8 @@ def _read(
     return runs, metrics, skipped
 
 
-def _checked(run: Run) -> pd.DataFrame:
-    """The metrics of a run, if they are what a run writes."""
+def _checked(run: Run, against: Axis) -> pd.DataFrame:
+    """The metrics of a run, if they are what a run writes, with what each iteration had cost by then."""
     table, path = run.metrics, run.folder / "metrics.csv"
     if table.empty:
         raise ValueError(f"{path} has no iteration yet")
@@ -146,6 +162,9 @@ def _checked(run: Run) -> pd.DataFrame:
         table[["iteration", "evaluations", "elites", "coverage", "objective_sum", "seconds"]].to_numpy(float)
     ).all():
         raise ValueError(f"{path} is damaged: some rows are incomplete")
+    table = table.assign(hours=table["seconds"] / 3600, steps=table.get("steps", np.nan))
+    if not np.isfinite(table[against].to_numpy(float)).all():
+        raise ValueError(f"{path} does not say what its iterations cost in {AXES[against]}")
     return table
 
 
@@ -165,8 +184,10 @@ class Labels:
     """Names for tasks and algorithms, which tell apart those that were run with different settings."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
-        self._algorithm = _varying([(run.config.name or run.config.algorithm, run.config.settings) for run in runs])
         # Not the fields in config.json: an older run lacks those that came later.
+        settings = [dataclasses.asdict(run.config.make_settings()) for run in runs]
+        called = [run.config.name or run.config.algorithm for run in runs]
+        self._algorithm = _varying(list(zip(called, settings, strict=True)))
         self._task = _varying([(run.config.task, run.task.changeable) for run in runs])
         self._ids = {run.config.id: i for i, run in enumerate(runs)}
         rank = {name: i for i, name in enumerate([*TASKS, *ALGORITHMS])}
@@ -226,83 +247,53 @@ def _offsets(runs: dict[str, Run], labels: Labels, min_objective: MinObjective, 
     return offsets
 
 
-def _ends(runs: dict[str, Run], metrics: dict[str, pd.DataFrame], labels: Labels, evaluations: int | None) -> dict[str, int]:
-    """Evaluations after which the runs of a task are compared: where the shortest ends, unless it is said."""
-    ends: dict[str, int] = {}
+def _ends(
+    runs: dict[str, Run], metrics: dict[str, pd.DataFrame], labels: Labels, evaluations: int | None, against: Axis
+) -> dict[str, float]:
+    """What the runs of a task have spent where they are compared: where the shortest ends, unless it is said."""
+    ends: dict[str, float] = {}
     for folder, run in runs.items():
-        # A run's last iteration may go beyond what was asked for; that does not make it longer than others.
-        own = min(int(metrics[folder]["evaluations"].iloc[-1]), run.config.evaluations)
+        own = metrics[folder][against].iloc[-1]
+        if against == "evaluations":
+            # A run's last iteration may go beyond what was asked for; that does not make it longer than others.
+            own = min(own, run.config.evaluations)
         end = own if evaluations is None else evaluations
         ends[labels.task(run)] = min(end, ends.get(labels.task(run), end))
     return ends
 
 
-def _until(table: pd.DataFrame, end: int) -> pd.DataFrame:
-    """Iterations up to the one in which so many evaluations are reached."""
-    return table[table["evaluations"].shift(fill_value=0) < end]
+def _until(table: pd.DataFrame, end: float, against: Axis) -> pd.DataFrame:
+    """Iterations up to the one in which so many evaluations, steps or hours are reached."""
+    return table[table[against].shift(fill_value=0) < end]
 
 
 def _curve(table: pd.DataFrame, offset: float) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "evaluations": table["evaluations"],
-            "qd_score": table["objective_sum"] - table["elites"] * offset,
-            "coverage": table["coverage"],
-            "best": table["objective_max"],
-        }
-    )
+    score = table["objective_sum"] - table["elites"] * offset
+    return table[list(AXES)].assign(qd_score=score, coverage=table["coverage"], best=table["objective_max"])
 
 
-def area_under(curve: pd.Series, evaluations: float) -> float:
-    """QD score AUC: the sum over iterations, each weighted by its evaluations."""
-    return float(curve.sum() * (evaluations / len(curve)))
+def area_under(score: pd.Series, spent: pd.Series) -> float:
+    """QD score AUC: the sum over iterations, each weighted by what it cost."""
+    return float((score * spent.diff().fillna(spent.iloc[0])).sum())
 
 
-def _final(run: Run, table: pd.DataFrame, curve: pd.DataFrame, offset: float) -> dict[str, Any]:
-    last, end = curve.iloc[-1], int(curve["evaluations"].iloc[-1])
+def _final(run: Run, table: pd.DataFrame, curve: pd.DataFrame, offset: float, against: Axis) -> dict[str, Any]:
+    last = curve.iloc[-1]
     width = run.task.objective_range[1] - offset
     most = run.task.total_cells * width
-    qd_score, auc = float(last["qd_score"]), area_under(curve["qd_score"], end)
+    qd_score, auc = float(last["qd_score"]), area_under(curve["qd_score"], curve[against])
     return {
         "iteration": int(table["iteration"].iloc[-1]),
-        "evaluations": end,
+        "evaluations": int(last["evaluations"]),
+        "steps": float(last["steps"]),
         "qd_score": qd_score,
         "qd_score_auc": auc,
         "coverage": float(last["coverage"]),
         "best": float(last["best"]),
-        "runtime_hours": float(table["seconds"].iloc[-1]) / 3600,
+        "runtime_hours": float(last["hours"]),
         # As in the paper's analysis: by the highest QD score there can be.
         "qd_score_normalized": qd_score / most,
         "qd_score_auc_normalized": auc / most,
-    }
-
-
-def _robustness(run: Run, table: pd.DataFrame, offset: float, notes: list[str]) -> dict[str, float]:
-    """What ``gaits evaluate`` found of the archive that is compared; NaN if nothing."""
-    names = ("robustness", "robustness_normalized", "corrected_qd_score", "corrected_coverage", "corrected_best", "episodes")
-    nothing = dict.fromkeys(names, np.nan)
-    try:
-        evaluation = load_evaluation(run)
-    except ValueError as error:
-        notes.append(f"{error} Until then its robustness is left out.")
-        return nothing
-    if evaluation is None:
-        return nothing
-    if evaluation.evaluations != int(table["evaluations"].iloc[-1]):
-        notes.append(
-            f"The evaluation of {run.folder} is of its archive after {evaluation.evaluations:,} evaluations, which is not "
-            f"the one compared: its robustness is left out. Make it again: {command('evaluate', run.folder)}"
-        )
-        return nothing
-    corrected = evaluation.corrected(run.task)
-    objective = corrected.data("objective")
-    return {
-        "robustness": evaluation.robustness,
-        "robustness_normalized": evaluation.robustness / (run.task.objective_range[1] - offset),
-        "corrected_qd_score": float((objective - offset).sum()),
-        "corrected_coverage": len(objective) / corrected.cells,
-        "corrected_best": float(objective.max()) if len(objective) else np.nan,
-        "episodes": evaluation.objective.shape[1],
     }
 
 
@@ -310,16 +301,19 @@ def _notes(
     runs: dict[str, Run],
     metrics: dict[str, pd.DataFrame],
     labels: Labels,
-    ends: dict[str, int],
+    ends: dict[str, float],
     evaluations: int | None,
+    against: Axis,
 ) -> list[str]:
     notes = [f"Not as in the paper, {labels.titles[label]}: {told}." for label, told in labels.changed.items()]
     for task, end in ends.items():
-        lengths = {len(_until(metrics[f], end)) < len(metrics[f]) for f, run in runs.items() if labels.task(run) == task}
+        lengths = {
+            len(_until(metrics[f], end, against)) < len(metrics[f]) for f, run in runs.items() if labels.task(run) == task
+        }
         if evaluations is None and True in lengths:
             notes.append(
                 f"The runs on {labels.titles[task]} have different lengths; they are compared where the shortest ends, "
-                f"after {end:,} evaluations."
+                f"after {end:,.{2 if against == 'hours' else 0}f} {AXES[against]}."
             )
     return notes
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from gaits.algorithms import ALGORITHMS
 from gaits.analysis import sentences, statistics, tables
-from gaits.analysis.collect import Collection, MinObjective, collect
+from gaits.analysis.collect import AXES, Axis, Collection, MinObjective, collect
 from gaits.analysis.statistics import CONTRASTS, Contrast
 from gaits.console import plain
 from gaits.runs.files import make_folder, write_text
@@ -104,6 +104,7 @@ def compare(
     welch: Welch = "auto",
     unfinished: bool = False,
     growth: bool = False,
+    against: Axis = "evaluations",
     command: str | None = None,
     progress: Callable[[str], None] = lambda step: None,
 ) -> tuple[Collection, Findings]:
@@ -111,7 +112,7 @@ def compare(
 
     Args:
         folders: Run folders, or folders of run folders; one or several.
-        evaluations, min_objective, unfinished: As for ``collect``.
+        evaluations, min_objective, unfinished, against: As for ``collect``.
         welch: Whether t tests allow for unequal variances; "auto" when the groups have different sizes.
         growth: Also draw a GIF per task of the best algorithm's median archive filling up.
         command: How this was called, for the report.
@@ -121,7 +122,9 @@ def compare(
 
     progress("reading runs")
     folders = [folders] if isinstance(folders, (str, Path)) else folders
-    collection = collect(folders, evaluations=evaluations, min_objective=min_objective, unfinished=unfinished)
+    collection = collect(
+        folders, evaluations=evaluations, min_objective=min_objective, unfinished=unfinished, against=against
+    )
     if collection.final.empty:
         reasons = "".join(f"\n  {folder}: {reason}" for folder, reason in collection.skipped.items())
         raise ValueError(f"There is no run to compare.{reasons}")
@@ -132,13 +135,16 @@ def compare(
     findings = find(collection, welch)
     write_statistics(findings, out / "statistics")
     progress("drawing curves")
-    figures.save(figures.comparison_figure(collection), out / "figures" / "curves")
+    for axis in AXES:
+        if collection.curves[axis].notna().all():
+            figures.save(figures.comparison_figure(collection, axis), out / "figures" / f"curves-{axis}")
     for task in collection.tasks():
         progress(f"drawing archives on {collection.titles[task]}")
         name = file_name(task)
         try:
             figures.save(figures.archives_figure(collection, task), out / "figures" / f"archives-{name}")
             figures.save(figures.histograms_figure(collection, task), out / "figures" / f"histograms-{name}")
+            figures.save(figures.profiles_figure(collection, task), out / "figures" / f"profiles-{name}")
             if growth:
                 best = collection.median_run(task, str(tables.means(collection, "qd_score")[task].idxmax()))
                 assert best is not None
@@ -153,7 +159,7 @@ def compare(
 WRITTEN = {
     "tables": [f"{name}.{suffix}" for name in tables.METRICS | tables.CORRECTED for suffix in ("csv", "md", "tex")],
     "statistics": ["anova-*.csv", "main_effects-*.csv", "tests-*.csv", "intervals.csv", "verdicts.txt"],
-    "figures": ["curves.*", "archives-*.*", "histograms-*.*", "growth-*.gif"],
+    "figures": ["curves.*", "curves-*.*", "archives-*.*", "histograms-*.*", "profiles-*.*", "growth-*.gif"],
 }
 """Files of a comparison, by folder."""
 
@@ -171,7 +177,7 @@ def make_folders(out: Path) -> Path:
 
 
 def write_tables(collection: Collection, folder: Path) -> None:
-    for name, metric in (tables.METRICS | tables.CORRECTED).items():
+    for name, metric in tables.metrics(collection).items():
         table = tables.means(collection, name)
         if table.isna().all(axis=None):
             continue

@@ -1,10 +1,11 @@
-"""Figures of many runs: curves over evaluations, the median runs' archives, histograms, and how archives grew."""
+"""Figures of many runs: curves over what they cost, archives, histograms, profiles, and how archives grew."""
 
 from __future__ import annotations
 
 import functools
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,10 +16,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from gaits.analysis.collect import CURVES, Collection
+from gaits.analysis.collect import AXES, CURVES, Axis, Collection
 from gaits.archives import Archive
 from gaits.archives.heatmaps import COLORS, draw_archive, draw_profile
 from gaits.runs import Run, load_run
+from gaits.runs.evaluation import Evaluation, load_evaluation
 from gaits.runs.files import write_whole, writing
 
 # Colour-blind safe; the paper's five keep the paper's colours and markers.
@@ -43,28 +45,33 @@ def styles(algorithms: list[str]) -> dict[str, tuple[str, str]]:
     }
 
 
-def mean_and_error(curves: pd.DataFrame, metric: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(evaluations, mean over trials, standard error of the mean) of one algorithm on one task."""
-    trials = [trial.sort_values("evaluations") for _, trial in curves.groupby("run")]
-    end = min(trial["evaluations"].iloc[-1] for trial in trials)
-    start = max(trial["evaluations"].iloc[0] for trial in trials)
+def mean_and_error(
+    curves: pd.DataFrame, metric: str, axis: Axis = "evaluations"
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(evaluations, mean over trials, standard error of the mean) of one algorithm on one task; or over steps or hours."""
+    trials = [trial.sort_values(axis) for _, trial in curves.groupby("run")]
+    end = min(trial[axis].iloc[-1] for trial in trials)
+    start = max(trial[axis].iloc[0] for trial in trials)
     x = np.linspace(start, end, POINTS) if end > start else np.array([float(end)])
-    values = np.stack([np.interp(x, trial["evaluations"], trial[metric]) for trial in trials])
+    values = np.stack([np.interp(x, trial[axis], trial[metric]) for trial in trials])
     error = values.std(axis=0, ddof=1) / np.sqrt(len(trials)) if len(trials) > 1 else np.zeros_like(x)
     return x, values.mean(axis=0), error
 
 
-def draw_curves(ax: Axes, curves: pd.DataFrame, metric: str, looks: dict[str, tuple[str, str]]) -> None:
+def draw_curves(
+    ax: Axes, curves: pd.DataFrame, metric: str, looks: dict[str, tuple[str, str]], axis: Axis = "evaluations"
+) -> None:
     """One metric on one task: a line per algorithm, its standard error as a band, its marker somewhere in the middle."""
     for place, (name, (colour, marker)) in enumerate(looks.items()):
         mine = curves[curves["algorithm"] == name]
         if mine.empty:
             continue
-        x, mean, error = mean_and_error(mine, metric)
+        x, mean, error = mean_and_error(mine, metric, axis)
         at = [min(len(x) - 1, int(len(x) * (0.35 + 0.1 * place)) % len(x))]
         ax.plot(x, mean, color=colour, marker=marker, markevery=at, linewidth=1.5, markersize=6, markeredgecolor="white")
         ax.fill_between(x, mean - error, mean + error, color=colour, alpha=0.25, linewidth=0)
-    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
+    if axis != "hours":  # a thousandth of an hour would be taken for a minute
+        ax.xaxis.set_major_formatter(EngFormatter(sep=""))
     if metric == "coverage":
         ax.set_ylim(0, 1.02)
     else:
@@ -75,7 +82,7 @@ def draw_curves(ax: Axes, curves: pd.DataFrame, metric: str, looks: dict[str, tu
     ax.tick_params(length=0, labelsize=8)
 
 
-def comparison_figure(collection: Collection) -> Figure:
+def comparison_figure(collection: Collection, axis: Axis = "evaluations") -> Figure:
     """QD score, coverage and best performance (rows) on every task (columns): mean and standard error over trials."""
     tasks, looks = collection.tasks(), styles(collection.algorithms())
     figure = _figure(max(3.2 * len(tasks), 4.6), 6.6)
@@ -83,9 +90,9 @@ def comparison_figure(collection: Collection) -> Figure:
     for column, task in enumerate(tasks):
         curves = collection.curves[collection.curves["task"] == task]
         for row, metric in enumerate(CURVES):
-            draw_curves(axes[row, column], curves, metric, looks)
+            draw_curves(axes[row, column], curves, metric, looks, axis)
         axes[0, column].set_title(_title(collection, task), fontsize=10)
-        axes[-1, column].set_xlabel("evaluations", fontsize=9)
+        axes[-1, column].set_xlabel(AXES[axis], fontsize=9)
     for row, metric in enumerate(CURVES):
         axes[row, 0].set_ylabel(CURVE_TITLES[metric], fontsize=9)
     handles = [
@@ -144,6 +151,42 @@ def histograms_figure(collection: Collection, task: str, bins: int = 100) -> Fig
         ax.spines[["top", "right"]].set_visible(False)
     axes[0, 0].set_ylabel("elites", fontsize=8)
     return figure
+
+
+def profiles_figure(collection: Collection, task: str) -> Figure:
+    """How many elites of each algorithm's median run have at least an objective: corrected where they were played again.
+
+    What was recorded is dotted then: between the two lines is luck.
+    """
+    figure = _figure(5.2, 3.4)
+    ax = figure.subplots()
+    for name, (run, archive) in median_archives(collection, task).items():
+        colour, _ = styles(collection.algorithms())[name]
+        recorded, found = archive.data("objective"), _evaluation_of(run, collection)
+        if found is not None:
+            draw_steps(ax, recorded, color=colour, linestyle=":", linewidth=1)
+            recorded = found.corrected(run.task).data("objective")
+        told = ", corrected" if found is not None else ""
+        draw_steps(ax, recorded, color=colour, linewidth=1.5, label=_title(collection, name, 60) + told)
+    ax.set_xlabel("objective", fontsize=9)
+    ax.set_ylabel("elites at or above it", fontsize=9)
+    ax.tick_params(labelsize=8)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize=8)
+    ax.set_title(_title(collection, task, 100), fontsize=10)
+    return figure
+
+
+def draw_steps(ax: Axes, objective: np.ndarray, **looks: Any) -> None:
+    """The number of objectives at or above each, as stairs that come down at every one of them."""
+    ordered = np.sort(objective)
+    ax.plot(ordered, np.arange(len(ordered), 0, -1), drawstyle="steps-pre", **looks)
+
+
+def _evaluation_of(run: Run, collection: Collection) -> Evaluation | None:
+    """What ``gaits evaluate`` found of a run, if it is used in this comparison."""
+    used = collection.final.set_index("run")["corrected_qd_score"].notna()
+    return load_evaluation(run) if used[str(run.folder)] else None
 
 
 def save_growth(run: Run, path: Path, frames: int = 40, seconds: float = 8.0) -> None:

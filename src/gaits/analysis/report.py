@@ -12,7 +12,7 @@ from typing import Any
 
 import gaits
 from gaits.analysis import tables
-from gaits.analysis.collect import Collection, settings_of
+from gaits.analysis.collect import AXES, Axis, Collection, settings_of
 from gaits.analysis.compare import TESTED, Findings, file_name
 from gaits.analysis.sentences import format_p, join
 from gaits.runs.files import write_text
@@ -22,6 +22,12 @@ ME_ES_NOTE = (
     "with; ours play with them, so the two are not comparable."
 )
 """Below its robustness."""
+LEAD = ("corrected_qd_score", "qd_score")
+"""Tables on top."""
+CORRECTED_NOTE = (
+    "<p><small>Corrected: every elite was played again, and inserted again by its means. The difference is the luck of "
+    "the one episode that each was recorded with.</small></p>"
+)
 
 
 def write(collection: Collection, findings: Findings, out: Path, command: str | None = None) -> Path:
@@ -42,7 +48,7 @@ def page(collection: Collection, findings: Findings, figures: Path, command: str
     )
     sections = {
         "Answers": _answers(collection, findings),
-        "Curves": _picture(figures / "curves.png", "Mean over trials; bands are the standard error of the mean."),
+        "Curves": _curves(figures, collection.against),
         "Tables": _tables(collection),
         "Statistics": _statistics(collection, findings),
         "Archives": _archives(collection, figures),
@@ -70,22 +76,37 @@ def _warnings(collection: Collection) -> str:
     return f'<div class="note">{"".join(f"<p>{line}</p>" for line in lines)}</div>' if lines else ""
 
 
+def _curves(figures: Path, against: Axis) -> str:
+    """The runs over what they cost: the axis they are compared by first, the others to unfold."""
+    caption = "Mean over trials of what was recorded; bands are the standard error of the mean."
+    pictures = {axis: _picture(figures / f"curves-{axis}.png", f"Over {AXES[axis]}. {caption}") for axis in AXES}
+    others = [
+        f"<details><summary>Over {AXES[axis]}</summary>{picture}</details>"
+        for axis, picture in pictures.items()
+        if picture and axis != against
+    ]
+    return pictures[against] + "".join(others)
+
+
 def _answers(collection: Collection, findings: Findings) -> str:
     sentences = list(findings.verdicts.values())
     if not sentences:
-        table = tables.means(collection, "qd_score")
+        value, name = ("corrected_qd_score", "corrected QD score") if collection.evaluated else ("qd_score", "QD score")
+        table = tables.means(collection, value)
         for task in collection.tasks():
             best = str(table[task].idxmax())
-            sentences.append(f"On {collection.titles[task]}, {collection.titles[best]} has the highest mean QD score.")
+            sentences.append(f"On {collection.titles[task]}, {collection.titles[best]} has the highest mean {name}.")
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
     note = "<p><small>Beside ours: the paper's means of 5 trials after 1,000,000 evaluations.</small></p>"
     paper = "" if tables.paper(collection, "qd_score") is None else note
-    return f"<ul>{items}</ul>" + _metric(collection, "qd_score", tables.METRICS["qd_score"]) + paper
+    lead = [name for name in LEAD if name in tables.metrics(collection)]
+    shown = "".join(_metric(collection, name, tables.metrics(collection)[name]) for name in lead)
+    return f"<ul>{items}</ul>" + shown + (CORRECTED_NOTE if len(lead) > 1 else "") + paper
 
 
 def _tables(collection: Collection) -> str:
     measured = collection.final.notna().any()
-    shown = {name: metric for name, metric in (tables.METRICS | tables.CORRECTED).items() if name != "qd_score"}
+    shown = {name: metric for name, metric in tables.metrics(collection).items() if name not in LEAD}
     parts = [_metric(collection, name, metric) for name, metric in shown.items() if measured[name]]
     counts = tables.trials(collection)
     header = ["trials", *(collection.titles[task] for task in collection.tasks())]
@@ -179,6 +200,12 @@ def _archives(collection: Collection, figures: Path) -> str:
             _picture(figures / f"archives-{name}.png", f"{title}: the archives of the median runs; grey cells are empty.")
         )
         parts.append(_picture(figures / f"histograms-{name}.png", f"{title}: how many elites have which objective."))
+        parts.append(
+            _picture(
+                figures / f"profiles-{name}.png",
+                f"{title}: how many elites of the median runs are how good; dotted, before luck was taken away.",
+            )
+        )
         parts.append(_picture(figures / f"growth-{name}.gif", f"{title}: the best algorithm's archive filling up."))
     return "".join(parts)
 

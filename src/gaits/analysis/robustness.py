@@ -19,13 +19,15 @@ from gaits.runs import Run, load_run
 from gaits.runs.evaluation import Evaluation, load_evaluation
 from gaits.search import episode_seeds
 
+EPISODES = 32
+"""New ones per elite, unless it is said: the paper played 10, and they have become cheap."""
 SECONDS = 1.0
 """That a batch of elites should take at least: there is progress to show, and nobody waits often for the slowest."""
 
 
 def evaluate_run(
     run: Run | str | Path,
-    episodes: int = 10,
+    episodes: int = EPISODES,
     seed: int = 42,
     progress: Callable[[int, int], None] | None = None,
     **compute: Any,
@@ -60,7 +62,7 @@ def evaluate_run(
         cell=data["index"],
         recorded=data["objective"],
         objective=np.concatenate([part.episode_objective for part in parts]),
-        measures=np.concatenate([part.measures for part in parts]),
+        measures=np.concatenate([part.episode_measures for part in parts]),
         failed=np.concatenate([part.failed for part in parts]),
         seed=seed,
         evaluations=evaluations,

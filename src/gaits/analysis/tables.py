@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from gaits.analysis import paper_numbers
-from gaits.analysis.collect import Collection
+from gaits.analysis.collect import AXES, Collection
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,36 @@ METRICS = {
     "coverage": Metric("Archive coverage"),
     "best": Metric("Best performance"),
     "robustness": Metric("Mean elite robustness"),
+    "evaluations": Metric("Evaluations", higher_is_better=False),
+    "steps": Metric("Environment steps (millions)", 1e6, higher_is_better=False),
     "runtime_hours": Metric("Runtime (hours)", higher_is_better=False),
 }
 CORRECTED = {
     "corrected_qd_score": Metric("Corrected QD score"),
     "corrected_coverage": Metric("Corrected archive coverage"),
     "corrected_best": Metric("Corrected best performance"),
+    "median_corrected_qd_score": Metric("QD score corrected by the median"),
+    "median_corrected_coverage": Metric("Archive coverage corrected by the median"),
+    "median_corrected_best": Metric("Best performance corrected by the median"),
+    "lost_qd_score": Metric("QD score that was luck", higher_is_better=False),
+    "lost_coverage": Metric("Archive coverage that was luck", higher_is_better=False),
+    "lost_best": Metric("Best performance that was luck", higher_is_better=False),
+    "expected_qd_score": Metric("Expected QD score, every elite in its cell"),
+    "distance_to_centre": Metric("Distance to the cell's centre", higher_is_better=False),
+    "objective_std": Metric("Standard deviation of an elite's return", higher_is_better=False),
+    "measures_std": Metric("Standard deviation of an elite's measures", higher_is_better=False),
 }
+"""Of runs whose elites were played again."""
+
+
+def metrics(collection: Collection) -> dict[str, Metric]:
+    """All tables in the order in which they are shown: those without luck first, where it was measured."""
+    found = METRICS.copy()
+    if collection.against != "evaluations":
+        title = f"QD score AUC over {AXES[collection.against]}"
+        found["qd_score_auc"] = replace(found["qd_score_auc"], title=title, unit=1.0)
+    measured = {name: metric for name, metric in CORRECTED.items() if collection.final[name].notna().any()}
+    return measured | found
 
 
 def means(collection: Collection, metric: str) -> pd.DataFrame:
@@ -50,7 +73,7 @@ def trials(collection: Collection) -> pd.DataFrame:
 
 def paper(collection: Collection, metric: str) -> pd.DataFrame | None:
     """The paper's numbers for these algorithms and tasks where they are the paper's own, or None if none is."""
-    if metric not in paper_numbers.METRICS:
+    if metric not in paper_numbers.METRICS or (metric == "qd_score_auc" and collection.against != "evaluations"):
         return None
     other = list(collection.changed)
     table = paper_numbers.means(metric).drop(index=other, errors="ignore").drop(columns=other, errors="ignore")

@@ -1,5 +1,6 @@
 """Archives: which cells there are, what is inserted into them, their files, and pictures of them."""
 
+from gaits.archives.annealed import AnnealingSettings, anneal, make_annealed
 from gaits.archives.archive import (
     KINDS,
     NEW,
@@ -12,10 +13,12 @@ from gaits.archives.archive import (
     load,
     load_objectives,
     make_archive,
+    revise,
     sample_rows,
     sample_solutions,
     save,
     summary,
+    summary_of,
     to_arrays,
 )
 
@@ -25,15 +28,20 @@ __all__ = [
     "NOT_ADDED",
     "NO_SEED",
     "SEED",
+    "AnnealingSettings",
     "Archive",
     "Insertions",
+    "anneal",
     "insert",
     "load",
     "load_objectives",
+    "make_annealed",
     "make_archive",
+    "revise",
     "sample_rows",
     "sample_solutions",
     "save",
     "summary",
+    "summary_of",
     "to_arrays",
 ]

@@ -35,7 +35,7 @@ class Insertions:
     objective: np.ndarray  # (n,) float64
     measures: np.ndarray  # (n, k) float64
     cell: np.ndarray  # (n,) int64
-    status: np.ndarray  # (n,) int8: NOT_ADDED, IMPROVED or NEW
+    status: np.ndarray  # (n,) int8: NOT_ADDED, IMPROVED or NEW; of the accepted, the last holds the cell
     seed: np.ndarray  # (n,) int64, of their episodes; NO_SEED where it is not known
     value: np.ndarray  # (n,) float64: objective of a NEW one, else its difference to the elite it met
 
@@ -145,6 +145,18 @@ def _put(archive: Any, cells: list[int], data: dict[str, np.ndarray], before: li
     archive._stats_update(total, cells[int(np.argmax(data["objective"]))])
 
 
+def revise(archive: Any, cells: np.ndarray, objective: np.ndarray) -> Insertions:
+    """Give the elites of some cells other objectives, lower ones too. They stay where they are, and keep the rest."""
+    fields = archive._store._fields
+    change = objective - fields["objective"][cells]
+    for name in ("objective", "threshold"):
+        fields[name][cells] = objective
+    if len(cells):
+        archive._stats_update(archive._objective_sum + np.sum(change), cells[int(np.argmax(objective))])
+    status, seed = np.full(len(cells), IMPROVED, np.int8), fields["seed"][cells]
+    return Insertions(objective, fields["measures"][cells], cells.astype(np.int64), status, seed, change)
+
+
 def sample_rows(archive: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     """All solutions of an archive, and the rows of n random elites, those that ``archive.sample_elites`` would draw."""
     chosen = archive._rng.choice(len(archive), size=n)
@@ -158,12 +170,16 @@ def sample_solutions(archive: Archive, n: int) -> np.ndarray:
 
 def summary(archive: Archive, min_objective: float) -> dict[str, float]:
     """The archive in numbers. QD score is the sum over elites of (objective - min_objective)."""
-    objective = archive.data("objective")
+    return summary_of(archive.data("objective"), int(archive.cells), min_objective)
+
+
+def summary_of(objective: np.ndarray, cells: int, min_objective: float) -> dict[str, float]:
+    """The same of elites' objectives, one per filled cell."""
     n = len(objective)
     total = float(objective.sum())
     return {
         "elites": n,
-        "coverage": n / archive.cells,
+        "coverage": n / cells,
         "qd_score": total - n * min_objective,
         "objective_sum": total,
         "objective_min": float(objective.min()) if n else float("nan"),

@@ -70,6 +70,15 @@ def grid_dims(archive: Any) -> tuple[int, ...]:
     return tuple(int(n) for n in getattr(archive, "dims", ()))
 
 
+def centres(archive: Any, index: np.ndarray) -> np.ndarray:
+    """(n, k) the measures in the middle of cells: a grid's midpoints, a CVT's centroids."""
+    dims = grid_dims(archive)
+    if not dims:
+        return np.asarray(archive.centroids)[index]
+    places = np.stack(np.unravel_index(index, dims), axis=1)
+    return archive.lower_bounds + (places + 0.5) * archive.interval_size / np.asarray(dims)
+
+
 def _places(archive: Any, index: Any) -> np.ndarray:
     """Where cells are, to tell which are near."""
     dims = grid_dims(archive)

@@ -10,6 +10,9 @@ from gaits.commands.options import Flat, OwnTask, import_tasks, print_table
 from gaits.console import command, say, tell
 from gaits.evaluation.compute import Compute
 
+SHOWN = range(0, 101, 20)
+"""Places of a profile that are printed."""
+
 
 def study(
     study: Annotated[
@@ -91,7 +94,7 @@ def _hours(soon: float, late: float) -> str:
 def evaluate(
     runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN", help="Folders of runs, or of studies.")],
     *,
-    episodes: Annotated[int, arg(help="New episodes per elite.")] = 10,
+    episodes: Annotated[int, arg(help="New episodes per elite.")] = 32,
     seed: Annotated[int, arg(help="Same seed, same episodes, for all elites of all runs.")] = 42,
     task: OwnTask = (),
     compute: Annotated[Compute, Flat] = Compute(),  # noqa: B008 - it is frozen
@@ -103,7 +106,6 @@ def evaluate(
     Example: gaits evaluate runs/qd_hopper-pga_me-seed1
     """
     from gaits.analysis.robustness import evaluate_run
-    from gaits.archives import summary
     from gaits.progress import make_counter
     from gaits.runs import find_runs, load_run
 
@@ -123,15 +125,43 @@ def evaluate(
             say(f"left out {folder}: {error}")
             failed += 1
             continue
-        before = summary(run.objectives, run.task.objective_range[0])
-        after = summary(found.corrected(run.task), run.task.objective_range[0])
-        tell(f"{folder}: mean elite robustness {found.robustness:,.2f} over {episodes} episodes")
-        for name, title in (("qd_score", "QD score"), ("coverage", "coverage"), ("objective_max", "best")):
-            form = ".1%" if name == "coverage" else ",.1f"
-            tell(f"  {title}: {before[name]:{form}}, corrected {after[name]:{form}}")
+        _tell_luck(run, found)
     tell(f"Compare runs with:\n  {command('compare', *runs)}")
     if failed:
         raise ValueError(f"{failed} of {len(found_runs)} runs were left out; see above.")
+
+
+def _tell_luck(run: Any, found: Any) -> None:
+    """What is left of an archive, and how its elites vary."""
+    numbers = found.numbers(run.task)
+    tell(f"{run.folder}: {len(found.cell):,} elites, {numbers['episodes']} new episodes each")
+    rows: list[tuple[str, ...]] = [("", "recorded", "corrected by the mean", "by the median")]
+    for name, title in (("qd_score", "QD score"), ("coverage", "coverage"), ("objective_max", "best")):
+        form = ".1%" if name == "coverage" else ",.1f"
+        recorded, *left = (numbers[kind][name] for kind in ("recorded", "corrected", "corrected_by_median"))
+        told = [f"{one:{form}} ({_change(recorded, one)})" if one is not None else "none left" for one in left]
+        rows.append((title, f"{recorded:{form}}", *told))
+    print_table(rows)
+    measures = ", ".join(f"{name} {_plain(std, '.3f')}" for name, std in numbers["measures_std"].items())
+    tell(f"mean elite robustness {_plain(found.robustness, ',.2f')}")
+    tell(f"standard deviation of an elite: objective {_plain(numbers['objective_std'], ',.1f')}, {measures}")
+    expected, distance = numbers["expected_qd_score"], numbers["distance_to_centre"]
+    tell(f"in place: expected QD score {_plain(expected, ',.1f')}, {_plain(distance, '.3f')} from the cell's centre")
+    profile = numbers["profile"]
+    print_table(
+        [
+            ("elites at or above", *(f"{profile['objective'][i]:,.0f}" for i in SHOWN)),
+            *((kind, *(f"{profile[kind][i]:,}" for i in SHOWN)) for kind in ("recorded", "corrected")),
+        ]
+    )
+
+
+def _change(before: float, after: float) -> str:
+    return f"{after / before - 1:+.1%}" if before > 0 else f"{after - before:+,.1f}"
+
+
+def _plain(number: float | None, form: str) -> str:
+    return "unknown" if number is None or number != number else f"{number:{form}}"
 
 
 def compare(
@@ -150,12 +180,16 @@ def compare(
     ] = "auto",
     unfinished: Annotated[bool, arg(help="Also compare runs that have not done all their evaluations.")] = False,
     growth: Annotated[bool, arg(help="Also draw a GIF per task of an archive filling up.")] = False,
+    against: Annotated[
+        Literal["evaluations", "steps", "hours"],
+        arg(help="What to compare at equal cost of: evaluations, environment steps, or hours (of the same machine)."),
+    ] = "evaluations",
 ) -> None:
     """Compare runs: the paper's tables, statistics and figures, and one HTML report to send.
 
     Example: gaits compare runs/paper --out comparison
     """
-    from gaits.analysis import tables
+    from gaits.analysis import report, tables
     from gaits.analysis.compare import compare as compare_runs
 
     if not runs:
@@ -174,6 +208,7 @@ def compare(
         welch={"auto": "auto", "yes": True, "no": False}[welch],  # type: ignore[arg-type]
         unfinished=unfinished,
         growth=growth,
+        against=against,
         command=command(*sys.argv[1:]),
         progress=lambda step: say(f"{step} ..."),
     )
@@ -181,10 +216,11 @@ def compare(
         say(f"left out {name}: {why}")
     for note in collection.notes:
         say(note)
-    metric = tables.METRICS["qd_score"]
-    text = tables.printed(tables.means(collection, "qd_score"), collection, metric)
-    print_table([(metric.title, *text.header), *((title, *(number for number, _ in row)) for title, row in text.rows)])
-    tell()
+    for name in [one for one in report.LEAD if one in tables.metrics(collection)]:
+        metric = tables.metrics(collection)[name]
+        text = tables.printed(tables.means(collection, name), collection, metric)
+        print_table([(metric.title, *text.header), *((title, *(number for number, _ in row)) for title, row in text.rows)])
+        tell()
     for sentence in findings.verdicts.values():
         tell(sentence)
     n = len(collection.final)

@@ -26,6 +26,7 @@ class Batch:
         transitions: Whether to keep every step; one bool, or one per solution.
         action_noise: Standard deviation of Gaussian noise added to every action.
         obs_mean, obs_std: (obs_dim,) or (n, obs_dim); policies see (obs - mean) / std.
+        seeds: (n,) of the episodes that a search is to play; None for new ones.
     """
 
     solutions: ArrayLike
@@ -34,6 +35,7 @@ class Batch:
     action_noise: float = 0.0
     obs_mean: ArrayLike | None = None
     obs_std: ArrayLike | None = None
+    seeds: ArrayLike | None = None
 
     def __len__(self) -> int:
         return len(self.solutions)  # type: ignore[arg-type]

@@ -36,6 +36,7 @@ class Results:
     length: np.ndarray  # (n,) int64, steps over all episodes
     failed: np.ndarray  # (n,) bool: an episode met numbers that are not finite, and ended just before
     episode_objective: np.ndarray  # (n, E) float64
+    episode_measures: np.ndarray  # (n, E, k) float64
     seeds: np.ndarray  # (n, E) int64, of the episodes
     transitions: Transitions | None = None
 
@@ -46,20 +47,21 @@ class Results:
 
     def rows(self, which: slice) -> Results:
         """The results of some of the solutions, without transitions."""
-        names = ("objective", "measures", "length", "failed", "episode_objective", "seeds")
+        names = ("objective", "measures", "length", "failed", "episode_objective", "episode_measures", "seeds")
         return Results(**{name: getattr(self, name)[which] for name in names})
 
 
 def assemble(job: Job) -> Results:
     """The results of a job that was played to its end."""
     shape = job.seeds.shape
-    objective = job.objective.reshape(shape)
+    objective, measures = job.objective.reshape(shape), job.measures.reshape(*shape, job.n_measures)
     return Results(
         objective=objective.mean(axis=1),
-        measures=job.measures.reshape(*shape, job.n_measures).mean(axis=1),
+        measures=measures.mean(axis=1),
         length=job.length.reshape(shape).sum(axis=1),
         failed=(job.end == NON_FINITE).reshape(shape).any(axis=1),
         episode_objective=objective,
+        episode_measures=measures,
         seeds=job.seeds,
         transitions=_join(job) if job.steps else None,
     )

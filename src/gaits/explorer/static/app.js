@@ -230,8 +230,9 @@ class Explorer {
     const row = this.archive.cell.indexOf(cell);
     const { objective, robustness, measures, measure_names: names } = this.archive;
     const measured = measures[row].map((m, i) => [names[i], number(m, 2)]);
-    const robust = robustness ? [["robustness", number(robustness[row])]] : [];
-    return [["objective", number(objective[row])], ...robust, ...measured];
+    const recorded = number(objective[row]);
+    if (robustness?.[row] == null) return [["objective", recorded], ...measured];
+    return [["mean of new episodes", number(objective[row] + robustness[row])], ["recorded", recorded], ...measured];
   }
 
   stillThere(cell) {

@@ -42,9 +42,9 @@ export class RunStrip {
   }
 
   update(run) {
-    const { qd_score: score, coverage } = run.numbers;
+    const { qd_score: score, coverage } = run.corrected ?? run.numbers; // without luck, where it is known
     const going = run.done < run.evaluations ? `, ${percent(run.done / run.evaluations)} done` : "";
-    this.cards.get(run.id).numbers.textContent = `QD ${number(score, 0)}, ${percent(coverage)} filled${going}`;
+    this.cards.get(run.id).numbers.textContent = `QD ${number(score, 0)}, ${percent(coverage)} filled${run.corrected ? ", corrected" : ""}${going}`;
   }
 
   choose(id) {

@@ -1,0 +1,52 @@
+"""What is left of a run without luck, in numbers that are compared."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gaits.archives import summary, summary_of
+from gaits.console import command
+from gaits.runs import Run
+from gaits.runs.evaluation import MIDDLES, load_evaluation
+
+COLUMNS = {"qd_score": "qd_score", "coverage": "coverage", "best": "objective_max"}
+"""Of a run, and of an archive's summary."""
+LUCK = (
+    *("episodes", "robustness", "robustness_normalized"),
+    *(f"{kind}_{name}" for kind in ("corrected", "median_corrected", "lost") for name in COLUMNS),
+    *("expected_qd_score", "distance_to_centre", "objective_std", "measures_std"),
+)
+
+
+def luck_of(run: Run, evaluations: int, offset: float, notes: list[str]) -> dict[str, float]:
+    """What ``gaits evaluate`` found of the archive after so many evaluations; NaN if nothing, and ``notes`` say why."""
+    nothing = dict.fromkeys(LUCK, np.nan)
+    try:
+        found = load_evaluation(run)
+    except ValueError as error:
+        notes.append(f"{error} Until then its robustness is left out.")
+        return nothing
+    if found is None:
+        return nothing
+    if found.evaluations != evaluations:
+        later = "Only whole runs have it: the policies of earlier archives are not kept."
+        remedy = later if found.evaluations > evaluations else f"Make it again: {command('evaluate', run.folder)}"
+        notes.append(
+            f"The evaluation of {run.folder} is of its archive after {found.evaluations:,} evaluations, which is not "
+            f"the one compared: its robustness is left out. {remedy}"
+        )
+        return nothing
+    recorded = summary_of(found.recorded, run.task.total_cells, offset)
+    mean, median = (summary(found.corrected(run.task, by), offset) for by in MIDDLES)
+    lost = {name: recorded[name] - mean[name] for name in recorded}
+    left = {"corrected": mean, "median_corrected": median, "lost": lost}
+    return {
+        "episodes": found.objective.shape[1],
+        "robustness": found.robustness,
+        "robustness_normalized": found.robustness / (run.task.objective_range[1] - offset),
+        **{f"{kind}_{name}": numbers[column] for kind, numbers in left.items() for name, column in COLUMNS.items()},
+        "expected_qd_score": found.expected_qd_score(offset),
+        "distance_to_centre": float(found.distance(run.task).mean()),
+        "objective_std": float(found.objective_std.mean()),
+        "measures_std": float(found.measures_std.mean()),
+    }
