@@ -17,9 +17,9 @@ FLOORS = [
     {"algorithms"},
     {"search"},
     {"runs"},
-    {"training", "progress"},
+    {"training", "progress", "loggers"},
     {"study", "analysis", "adaptation", "explorer", "video", "export", "bench"},
-    {"commands", "cli"},
+    {"commands", "cli", "__main__"},
 ]
 """Arrows go down, or stay on a floor where no rule forbids it."""
 

@@ -40,9 +40,9 @@ class Changes:
     grid: tuple[int, ...] | None = None
     """Cells along each measure, instead of the task's."""
     archive: str | None = None
-    """grid (default), or cvt: cells of about equal size around centroids."""
+    """grid, or cvt: cells of about equal size around centroids, instead of the task's."""
     cells: int | None = None
-    """Cells of a cvt archive; default: as many as the grid has."""
+    """Cells of a cvt archive; None is as many as the grid has."""
     objective_range: tuple[float, float] | None = None
     """Min and max objective, instead of the task's."""
     max_steps: int | None = None
