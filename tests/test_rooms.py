@@ -11,7 +11,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "gaits"
 
 FLOORS = [
-    {"checks", "console", "compiling", "policies", "drawing", "reading", "states", "pcg64", "normals", "memory"},
+    {"checks", "console", "compiling", "policies", "drawing", "reading", "states", "pcg64", "normals", "memory", "light"},
     {"tasks", "episodes", "versions"},
     {"physics", "evaluation", "gradients", "archives"},
     {"algorithms"},

@@ -43,9 +43,9 @@ def main(args: Sequence[str] | None = None) -> int:
         if not args or args[0] in ("-h", "--help", "help"):
             tell(overview())
         elif args[0] in ("-V", "--version"):
-            from gaits import __version__
+            import gaits
 
-            tell(f"gaits {__version__}")
+            tell(f"gaits {gaits.__version__}")
         else:
             run(args)
     except (ValueError, OSError) as error:

@@ -89,7 +89,7 @@ def _answers(collection: Collection, findings: Findings) -> str:
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
     note = "<p><small>Beside ours: the paper's means of 5 trials after 1,000,000 evaluations.</small></p>"
     paper = "" if tables.paper(collection, "qd_score") is None else note
-    return f"<ul>{items}</ul>" + _metric(collection, "qd_score", tables.METRICS["qd_score"]) + paper
+    return (f"<ul>{items}</ul>" if items else "") + _metric(collection, "qd_score", tables.METRICS["qd_score"]) + paper
 
 
 def _tables(collection: Collection) -> str:
