@@ -69,9 +69,8 @@ def two_way_anova(frame: pd.DataFrame, value: str) -> pd.DataFrame:
     ms = ss / df.where(df > 0)
     f = ms / (ms["residual"] if has_spread(runs) else np.nan)
     f["residual"] = np.nan
-    return pd.DataFrame({"ss": ss, "df": df, "ms": ms, "F": f, "p": scipy.stats.f.sf(f, df, df["residual"])}).rename_axis(
-        "effect"
-    )
+    p = scipy.stats.f.sf(f, df, df["residual"])
+    return pd.DataFrame({"ss": ss, "df": df, "ms": ms, "F": f, "p": p}).rename_axis("effect")
 
 
 def simple_main_effects(frame: pd.DataFrame, value: str) -> pd.DataFrame:
