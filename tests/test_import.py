@@ -41,5 +41,6 @@ def test_pybullet_is_quiet():
 def test_public_names():
     for name in gaits.__all__:
         assert getattr(gaits, name) is not None
+    assert dir(gaits) == sorted([*gaits.__all__, "__version__"])
     with pytest.raises(AttributeError, match="nonsense"):
         gaits.nonsense  # noqa: B018

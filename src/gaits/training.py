@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from gaits.algorithms import Iteration
+from gaits.algorithms import ALGORITHMS, Iteration
+from gaits.checks import lookup
 from gaits.console import say, say_from_signal
 from gaits.evaluation import Compute, EpisodeFailed, make_evaluator
-from gaits.evaluation.compute import make_compute, split
+from gaits.evaluation.compute import NAMES, make_compute, split
 from gaits.evaluation.schedulers import ClusterLost
 from gaits.gradients import Diverged
 from gaits.progress import Watcher, find_watcher
@@ -21,7 +22,8 @@ from gaits.runs import Run, load_run
 from gaits.runs.config import Config, make_config
 from gaits.runs.directory import RunDirectory, check_free, locked, new_folder
 from gaits.search import Search, seed_key
-from gaits.tasks.task import Task
+from gaits.tasks import make_task
+from gaits.tasks.task import CHANGEABLE, Task
 from gaits.versions import run_versions
 
 Callback = Callable[[dict[str, float], Any], bool | None]
@@ -65,11 +67,12 @@ def train(
         watchers: Told of every iteration, such as the loggers of ``gaits.loggers``; closed at the end.
         progress: Whether to show a bar, where somebody looks: on a terminal, or in a notebook.
         checkpoint_iterations, checkpoint_minutes: A checkpoint is written when either has passed.
-        options: What to compute on, ``workers``, ``scheduler``, ``deadline`` and ``learner_cores`` (see ``Compute``), and
-            the settings of the algorithm.
+        options: What to compute on, ``workers``, ``scheduler``, ``deadline`` and ``learner_cores`` (see ``Compute``),
+            the settings of the algorithm, and fields of the task to change (``grid``, ``max_steps``, ...).
     """
     with watching(watchers, progress) as everyone:
-        compute, settings = split(options)
+        compute, rest = split(options)
+        task, settings = split_task(task, algorithm, rest)
         config = make_config(
             task,
             algorithm,
@@ -123,6 +126,17 @@ def resume(
             if config != run.config:
                 config.save(run.folder)
             return _run(search, directory, callback, everyone)
+
+
+def split_task(task: str | Task, algorithm: str, options: dict[str, Any]) -> tuple[Task, dict[str, Any]]:
+    """The task, with its fields changed that the options name, and the options that are left: the algorithm's settings."""
+    kind = lookup("algorithm", algorithm, ALGORITHMS).settings
+    known = dict.fromkeys([*(field.name for field in dataclasses.fields(kind)), *CHANGEABLE, *NAMES])
+    for name in options:
+        lookup(f"setting of {algorithm}, field of a task or option of where to compute", name, known)
+    changes = {name: value for name, value in options.items() if name in CHANGEABLE}
+    settings = {name: value for name, value in options.items() if name not in CHANGEABLE}
+    return (make_task(task) if isinstance(task, str) else task).with_(**changes), settings
 
 
 @contextlib.contextmanager
