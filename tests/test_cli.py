@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from helpers import assert_same_archive
 
 import gaits
 from gaits import TASKS, cli
@@ -82,6 +83,38 @@ def test_python_m_gaits_and_latin_1():
     words = [sys.executable, "-m", "gaits", "train", "lp_sphere", "map_elites", "--help"]
     done = subprocess.run(words, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, check=True)
     assert "(?)" in done.stdout.decode("latin-1")
+
+
+def test_a_run_from_a_file(tmp_path, capsys, monkeypatch):
+    """TOML, or a run's own config.json given back: the same run, but for what the command line says besides."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "run.toml"
+    file.write_text(
+        "task = 'qd_hopper'\nalgorithm = 'me_es'\nevaluations = 16\nseed = 3\nname = 'small'\n"
+        "[settings]\nbatch_size = 4\nobs_norm = false\n[task_fields]\nhidden = [4, 4]\nmax_steps = 9\ngrid = [8]\n"
+    )
+    assert cli.main(["train", "--config", str(file), "--out", "a"]) == 0
+    first = gaits.load_run("a")
+    assert (first.config.settings["obs_norm"], first.task.hidden, first.config.name) == (False, (4, 4), "small")
+    assert cli.main(["train", "--config=a", "--out", "b"]) == 0
+    assert_same_archive(gaits.load_archive("b"), first.archive)
+    assert cli.main(["train", "lp_sphere", "map_elites", "--config", "x.toml"]) == 2
+    file.write_text("task = 'lp_sphere'\nalgorithm = 'map_elites'\nevaluations = 16\n[settings]\nbatch_size = 8\n")
+    assert cli.main(["train", "--config", str(file), "--evaluations", "8", "--seed", "2"]) == 0
+    assert gaits.load_run("runs/lp_sphere-map_elites-seed2").config.evaluations == 8
+    capsys.readouterr()
+    for text, message in (
+        ("task = 'os:system'\nalgorithm = 'map_elites'", "A file does not decide which code runs"),
+        ("task = 'lp_sphere'", "algorithm is missing"),
+        ("tsk = 'lp_sphere'", "Did you mean 'task'?"),
+        ("task = 'lp_sphere'\nalgorithm = 'map_elites'\nsettings = 3", "settings must be a table"),
+        ("task = 'lp_sphere'\nalgorithm = 'map_elites'\n[settings]\nsigma = 'a'", "sigma must be a number"),
+        ("task = 'lp_sphere'\nalgorithm = 'map_elites'\n[task_fields]\ngird = [3, 3]", "Did you mean 'grid'?"),
+        ("task = ", "This is not TOML"),
+    ):
+        file.write_text(text)
+        assert cli.main(["train", "--config", str(file)]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_a_finished_run_says_so(tmp_path, capsys):

@@ -65,7 +65,11 @@ def run(args: list[str]) -> None:
     """Parse the words after a command's name, and call it."""
     name, *words = args
     lookup("command", name, COMMANDS)
-    check_names(args)
+    if name == "train":
+        from gaits.commands.run_file import expand
+
+        words = expand(words)
+    check_names([name, *words])
     check_repeats(words)
     import tyro
 

@@ -28,7 +28,6 @@ from gaits.episodes import NON_FINITE, Batch, EpisodeFailed, Setup
 from gaits.search import Search
 from gaits.tasks.environment import Actions
 
-
 LOCK = threading.Lock()
 
 

@@ -53,10 +53,16 @@ def make_train(words: Sequence[str] = ()) -> Callable[..., None]:
             float, arg(help="... or minutes, whichever comes first; never so often that it costs over 1 % of the time.")
         ] = 5.0,
         tensorboard: Annotated[bool, arg(help="Also log to RUN/tensorboard (needs gaits[tensorboard]).")] = False,
+        config: Annotated[
+            Path | None,
+            arg(metavar="FILE", help="Take task, algorithm and options from a TOML file or from a run; others given win."),
+        ] = None,
     ) -> None:
         """Train a repertoire: an archive of policies, each the best found for its own way of walking.
 
         Example: gaits train qd_hopper map_elites --evaluations 25000 --seed 1
+
+        Example: gaits train --config examples/run.toml --seed 2
 
         The settings of an algorithm: gaits train TASK ALGORITHM --help
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tomllib
 import typing
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 from gaits.algorithms import ALGORITHMS, settings_for
 from gaits.checks import lookup, make_settings
 from gaits.console import brief
-from gaits.reading import JSON_BYTES, parse_json, read_bytes
+from gaits.reading import JSON_BYTES, parse_json, parse_toml, read_bytes
 from gaits.study.plan import FILE, VERSION, Study, Variant, make_variant, parse_seeds
 from gaits.tasks import TASKS, Changes, Task
 
@@ -55,17 +54,7 @@ def load_study(path: str | Path) -> Study:
     with _in(str(file)):
         if file.suffix == ".json":
             return _from_json(text)
-        return make_study(_parse_toml(text), file.stem)
-
-
-def _parse_toml(text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        end = f"at line {text.count(chr(10)) + 1}, the end of the file"
-        raise ValueError(f"This is not TOML: {str(error).replace('at end of document', end)}.") from None
-    except RecursionError:
-        raise ValueError("This is not a study: it is nested too deeply.") from None
+        return make_study(parse_toml(text), file.stem)
 
 
 def _from_json(text: str) -> Study:
