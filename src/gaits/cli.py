@@ -21,6 +21,7 @@ COMMANDS = {
     "check": "upkeep",
     "prune": "upkeep",
     "study": "studies",
+    "sweep": "sweeps",
     "evaluate": "studies",
     "compare": "studies",
     "explore": "repertoire",
