@@ -36,7 +36,8 @@ def sweep(
     say(f"{plan.trials} trials of {len(plan.study.tasks) * len(plan.study.seeds)} runs each, in {folder}")
 
     def show(trial: Trial) -> None:
-        tell(f"trial {trial.number}: {_settings(trial.settings)} | {trial.status} | {trial.score:.4f}")
+        ended = f"failed: {trial.reason}" if trial.status == "failed" else f"{trial.status} | score {trial.score:.4f}"
+        tell(f"trial {trial.number}: {_settings(trial.settings)} | {ended}")
 
     found = run_sweep(plan, folder, progress=show, **vars(compute))
     done = sorted((one for one in found if one.status == "done"), key=lambda one: -one.score)
@@ -44,16 +45,14 @@ def sweep(
         tell(f"Stopped after {len(found)} trials; everything is saved. The same command goes on.")
         raise KeyboardInterrupt
     if not done:
-        raise ValueError(f"None of {len(found)} trials ended well. The reasons are what one of them says: gaits train ...")
+        raise ValueError(f"None of {len(found)} trials came to its end; see above.")
     tell("\nBest first; the score is the mean QD score as a share of the most there could be:")
-    print_table(
-        [("trial", "score", "settings"), *((str(t.number), f"{t.score:.4f}", _settings(t.settings)) for t in done[:5])]
-    )
+    rows = [(str(one.number), f"{one.score:.4f}", _settings(one.settings)) for one in done[:5]]
+    print_table([("trial", "score", "settings"), *rows])
     words = [word for name, value in done[0].settings.items() for word in (f"--{name.replace('_', '-')}", value)]
     tell("Train with the best:\n  " + command("train", plan.study.tasks[0].name, plan.algorithm, *words))
 
 
 def _settings(settings: dict) -> str:
-    return ", ".join(
-        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in settings.items()
-    )
+    texts = {name: f"{value:.4g}" if isinstance(value, float) else value for name, value in settings.items()}
+    return ", ".join(f"{name} {text}" for name, text in texts.items())

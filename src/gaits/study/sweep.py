@@ -19,6 +19,7 @@ from typing import Any
 
 from gaits.algorithms import ALGORITHMS
 from gaits.checks import lookup, make_settings, whole_number
+from gaits.console import brief
 from gaits.evaluation import Compute
 from gaits.evaluation.compute import make_compute
 from gaits.reading import parse_toml, read_bytes, read_json
@@ -46,6 +47,8 @@ class Trial:
     settings: dict[str, Any]
     scores: dict[int, float] = field(default_factory=dict)
     status: str = "done"  # or "pruned", or "failed"
+    reason: str = ""
+    """Why it failed."""
 
     @property
     def score(self) -> float:
@@ -146,7 +149,7 @@ def _run_trial(
     ranges = {name: _distribution(optuna, sweep.algorithm, name, value) for name, value in sweep.ranges.items()}
     study = _recall(optuna, found, ranges)
     asked = study.ask(ranges)
-    number, scores = len(found), {}
+    number, scores = len(found), dict[int, float]()
     for rung in sorted({max(1, round(share * sweep.study.evaluations)) for share in RUNGS}):
         runs = sweep.planned(number, asked.params, rung)
         for run in runs:
@@ -154,7 +157,7 @@ def _run_trial(
             if outcome.status == "interrupted" or stop.is_set():
                 return None
             if outcome.status not in ("done", "skipped"):
-                return Trial(number, asked.params, scores, "failed")
+                return Trial(number, asked.params, scores, "failed", brief(outcome.message))
         scores[rung] = sum(_score(folder / run.name, rung) for run in runs) / len(runs)
         asked.report(scores[rung], rung)
         if rung < sweep.study.evaluations and asked.should_prune():
@@ -203,7 +206,7 @@ def load_trials(sweep: Sweep, folder: Path) -> list[Trial]:
         trials = content.pop("trials")
         if content != json.loads(json.dumps(sweep.document())):
             raise ValueError("it is of another sweep. Choose another --out, or move it")
-        found = [Trial(one["number"], one["settings"], _numbers(one["scores"]), one["status"]) for one in trials]
+        found = [Trial(**{**one, "scores": _numbers(one["scores"])}) for one in trials]
         for i, one in enumerate(found):
             if one.number != i or one.status not in ("done", "pruned", "failed") or set(one.settings) != set(sweep.ranges):
                 raise ValueError("its trials are not those of this sweep")
