@@ -14,7 +14,7 @@ from gaits.cli import main
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")])
 ALL = "\n".join(page.read_text() for page in PAGES)
-RUN_HERE = ("docs/python.md", "docs/tasks/qdgym.md", "docs/archives.md")
+RUN_HERE = ("docs/python.md", "docs/watching.md", "docs/tasks/qdgym.md", "docs/archives.md")
 COMMANDS = sorted({line.split("#")[0].strip() for line in re.findall(r"^    (gaits [a-z].*)$", ALL, re.MULTILINE)})
 
 ids = {"ids": lambda page: str(page.relative_to(ROOT)) if isinstance(page, Path) else None}

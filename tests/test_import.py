@@ -13,6 +13,25 @@ def test_importing_is_light():
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "[]\n"
 
 
+def test_what_starts_without_what():
+    """Reading runs needs neither JAX nor Matplotlib nor Dask, and ribs comes without what takes it a second."""
+    heavy = "('jax', 'matplotlib', 'distributed', 'sklearn', 'numpy_groupies', 'scipy.stats')"
+    code = f"import sys, gaits.runs, gaits.export; print([m for m in {heavy} if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_what_ribs_imports_late_works():
+    code = (
+        "import gaits.runs, numpy as np, ribs.archives, ribs.emitters as e\n"
+        "archive = ribs.archives.GridArchive(solution_dim=1, dims=[4], ranges=[(0, 1)])\n"
+        "assert archive.add([[1.0]], [2.0], [[0.5]])['status'] == 2\n"
+        "assert not isinstance(archive, e.BayesianOptimizationEmitter)\n"
+        "centroids = ribs.archives.CVTArchive(solution_dim=1, centroids=3, ranges=[(0, 1)], samples=9).centroids\n"
+        "assert centroids.shape == (3, 1)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_pybullet_is_quiet():
     code = "from gaits.physics.bullet import capi; capi.pybullet(); print('done')"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
@@ -22,5 +41,6 @@ def test_pybullet_is_quiet():
 def test_public_names():
     for name in gaits.__all__:
         assert getattr(gaits, name) is not None
+    assert dir(gaits) == sorted([*gaits.__all__, "__version__"])
     with pytest.raises(AttributeError, match="nonsense"):
         gaits.nonsense  # noqa: B018

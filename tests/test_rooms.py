@@ -11,15 +11,28 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "gaits"
 
 FLOORS = [
-    {"checks", "console", "compiling", "policies", "drawing", "reading", "states", "pcg64", "normals", "memory", "rows"},
+    {
+        "checks",
+        "console",
+        "compiling",
+        "policies",
+        "drawing",
+        "reading",
+        "states",
+        "pcg64",
+        "normals",
+        "memory",
+        "rows",
+        "light",
+    },
     {"tasks", "episodes", "versions"},
     {"physics", "evaluation", "gradients", "archives"},
     {"algorithms"},
     {"search"},
     {"runs"},
-    {"training", "progress"},
+    {"training", "progress", "loggers"},
     {"study", "analysis", "adaptation", "explorer", "video", "export", "bench"},
-    {"commands", "cli"},
+    {"commands", "cli", "__main__"},
 ]
 """Arrows go down, or stay on a floor where no rule forbids it."""
 

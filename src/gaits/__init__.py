@@ -12,6 +12,7 @@ from gaits.tasks import TASKS, Task, make_task, register_task
 from gaits.tasks.qdgym import QDGYM
 
 if TYPE_CHECKING:
+    from gaits import loggers
     from gaits.adaptation.damage import Damage
     from gaits.adaptation.search import adapt
     from gaits.algorithms import ALGORITHMS
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from gaits.evaluation import Compute, LocalEvaluator, Results, Transitions
     from gaits.evaluation.cluster import ClusterEvaluator
     from gaits.export import export_policy
+    from gaits.progress import Watcher
     from gaits.runs import Run, load_archive, load_run
     from gaits.study import load_study, run_study
     from gaits.tasks.environment import Trajectory
@@ -43,6 +45,7 @@ __all__ = [
     "Task",
     "Trajectory",
     "Transitions",
+    "Watcher",
     "adapt",
     "compare",
     "evaluate_run",
@@ -50,6 +53,7 @@ __all__ = [
     "load_archive",
     "load_run",
     "load_study",
+    "loggers",
     "make_task",
     "make_video",
     "register_task",
@@ -70,6 +74,7 @@ _LAZY = {
     "Run": "gaits.runs",
     "Trajectory": "gaits.tasks.environment",
     "Transitions": "gaits.evaluation",
+    "Watcher": "gaits.progress",
     "adapt": "gaits.adaptation.search",
     "compare": "gaits.analysis.compare",
     "evaluate_run": "gaits.analysis.robustness",
@@ -87,11 +92,13 @@ _LAZY = {
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
+    if name == "loggers":
+        return importlib.import_module("gaits.loggers")
     raise AttributeError(f"module 'gaits' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(__all__))
+    return sorted([*__all__, "__version__"])
 
 
 for _task in QDGYM:

@@ -1,67 +1,54 @@
 """The command line: finds the command, runs it, and turns mistakes into messages. The commands are in ``commands/``."""
 
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import io
 import itertools
+import shutil
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+import textwrap
+from collections.abc import Callable, Sequence
 
-import tyro
+from gaits.checks import lookup
+from gaits.console import say, tell
 
-from gaits.commands.lists import algorithms, bench, tasks
-from gaits.commands.repertoire import adapt, explore, export, video
-from gaits.commands.studies import compare, evaluate, study
-from gaits.commands.training import make_train, resume
-from gaits.commands.upkeep import check, prune
-from gaits.console import say
-from gaits.tasks import TASKS
-
-
-@dataclass(frozen=True)
-class AnySettings:
-    """Stands for the settings of an algorithm that is not named yet."""
-
-
-def make_app(args: Sequence[str]) -> tyro.extras.SubcommandApp:
-    """The commands. ``train`` takes the settings of the algorithm that is named on the command line."""
-    settings: type = AnySettings
-    if args[:1] == ["train"]:
-        from gaits.algorithms import ALGORITHMS
-
-        named = [word for word in args[1:] if word in ALGORITHMS]
-        settings = ALGORITHMS[named[0]].settings if named else AnySettings
-    app = tyro.extras.SubcommandApp()
-    for command in (
-        make_train(settings),
-        resume,
-        check,
-        prune,
-        study,
-        evaluate,
-        compare,
-        explore,
-        adapt,
-        video,
-        export,
-        tasks,
-        algorithms,
-        bench,
-    ):
-        app.command(command)
-    return app
+COMMANDS = {
+    "train": "training",
+    "resume": "training",
+    "check": "upkeep",
+    "prune": "upkeep",
+    "study": "studies",
+    "sweep": "sweeps",
+    "evaluate": "studies",
+    "compare": "studies",
+    "explore": "repertoire",
+    "adapt": "repertoire",
+    "video": "repertoire",
+    "export": "repertoire",
+    "tasks": "lists",
+    "algorithms": "lists",
+    "bench": "lists",
+}
+"""Every command, and the file of ``commands/`` that has it. Only that file is imported, so that each starts at once."""
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line; the return value is the exit code. Mistakes end with 2 and no traceback."""
     args = list(sys.argv[1:] if args is None else args)
+    print_anything()
     try:
         check_lines(args)
-        check_names(args)
-        check_repeats(args)
-        make_app(args).cli(
-            prog="gaits",
-            args=args,
-            description="Train repertoires of policies: many ways to walk instead of one.",
-        )
+        if not args or args[0] in ("-h", "--help", "help"):
+            tell(overview())
+        elif args[0] in ("-V", "--version"):
+            import gaits
+
+            tell(f"gaits {gaits.__version__}")
+        else:
+            run(args)
     except (ValueError, OSError) as error:
         if isinstance(error, BrokenPipeError):
             return 0
@@ -73,6 +60,67 @@ def main(args: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def run(args: list[str]) -> None:
+    """Parse the words after a command's name, and call it."""
+    name, *words = args
+    lookup("command", name, COMMANDS)
+    if name == "train":
+        from gaits.commands.run_file import expand
+
+        words = expand(words)
+    check_names([name, *words])
+    check_repeats(words)
+    import tyro
+
+    from gaits.commands.options import say_defaults_once
+
+    function = find(name, words)
+    say_defaults_once(function)
+    if {"-h", "--help"} & set(words):  # tyro would join the lines of a description again
+        tell(fit(inspect.getdoc(function) or "", shutil.get_terminal_size().columns) + "\n")
+    tyro.cli(function, prog=f"gaits {name}", args=words, description="")
+
+
+def find(name: str, words: Sequence[str] = ()) -> Callable[..., None]:
+    """The function behind a command. ``train`` takes the settings of the algorithm that is named on the command line."""
+    module = importlib.import_module(f"gaits.commands.{COMMANDS[name]}")
+    return module.make_train(words) if name == "train" else getattr(module, name)
+
+
+def overview() -> str:
+    """What ``gaits`` alone says: a line for each command."""
+    width = shutil.get_terminal_size().columns
+    lines = ["Train repertoires of policies: many ways to walk instead of one.", ""]
+    for name in COMMANDS:
+        first = (inspect.getdoc(find(name)) or "").partition("\n\n")[0].replace("\n", " ")
+        indent = " " * 14
+        lines += textwrap.wrap(f"  {name:<12}{first}", max(width, 40), subsequent_indent=indent, break_on_hyphens=False)
+    return "\n".join([*lines, "", "Options and examples of one: gaits COMMAND --help", "Its version: gaits --version"])
+
+
+def fit(text: str, width: int) -> str:
+    """A docstring's paragraphs in a terminal's width. Examples stay commands that can be pasted: no value is cut in two."""
+    paragraphs = []
+    for paragraph in text.split("\n\n"):
+        example = paragraph.startswith("Example: ")
+        lines = textwrap.wrap(
+            " ".join(paragraph.split()),
+            max(width, 40) - 2 * example,
+            subsequent_indent="    " if example else "",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        paragraphs.append((" \\\n" if example else "\n").join(lines))
+    return "\n\n".join(paragraphs)
+
+
+def print_anything() -> None:
+    """Print a question mark for what the terminal's encoding, latin-1 say, does not have, rather than fail."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, io.UnsupportedOperation):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
 
 
 def check_lines(args: list[str]) -> None:
@@ -91,7 +139,7 @@ def check_names(args: list[str]) -> None:
     words = list(itertools.takewhile(lambda word: not word.startswith("-"), args))
     if words[:1] == ["train"] and len(words) >= 3:
         from gaits.algorithms import ALGORITHMS
-        from gaits.checks import lookup
+        from gaits.tasks import TASKS
 
         if ":" not in words[1]:
             lookup("task", words[1], TASKS)

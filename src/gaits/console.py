@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import shutil
 import sys
 import threading
 import traceback
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TextIO
 
 
@@ -39,9 +41,21 @@ def tell(message: object = "", stream: TextIO | None = None, end: str = "\n") ->
     print(plain(message), file=stream, end=end, flush=True)
 
 
-def command(*words: object) -> str:
-    """A command of gaits, to be pasted into a shell whatever the names in it are: command("resume", folder)."""
-    return " ".join(["gaits", *(_quote(str(word)) for word in words)])
+def command(*words: object, program: str | None = None) -> str:
+    """A command of gaits, to be pasted into a shell whatever the names in it are: command("resume", folder).
+
+    It begins as gaits was called, where its plain name is not known to the shell: after ``make train``, say. What others
+    will read, elsewhere, gives a ``program``.
+    """
+    return " ".join([program or _program(), *(_quote(str(word)) for word in words)])
+
+
+def _program() -> str:
+    script = Path(sys.argv[0])
+    found = shutil.which("gaits")
+    if script.name != "gaits" or not script.is_file() or (found is not None and os.path.samefile(found, script)):
+        return "gaits"
+    return _quote(os.path.relpath(script) if script.resolve().is_relative_to(Path.cwd()) else str(script))
 
 
 def _quote(word: str) -> str:

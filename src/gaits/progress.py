@@ -1,27 +1,43 @@
-"""Watching a run: a live view on a terminal, plain lines elsewhere, TensorBoard on request."""
+"""Watching a run: a live view on a terminal, a bar in a notebook, plain lines in a log."""
 
 from __future__ import annotations
 
 import contextlib
+import html
 import os
-import secrets
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
+import rich.markup
 from rich.console import Console, Group
 from rich.live import Live
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from gaits.console import plain, tell
-from gaits.runs.files import make_folder
+
+if TYPE_CHECKING:
+    from gaits.runs.config import Config
 
 SPARKS = "▁▂▃▄▅▆▇█"
+
+
+class Watcher:
+    """Something that follows a run: it shows it, or logs it elsewhere. What a watcher does not need it leaves out."""
+
+    def begin(self, config: Config, folder: Path) -> None:
+        """Everything was checked, and the first iteration begins."""
+
+    def update(self, row: dict[str, float], archive: Any) -> None:
+        """An iteration was completed: its row of metrics.csv, and the archive."""
+
+    def close(self) -> None:
+        """The run ended, one way or another; it may never have begun."""
 
 
 def duration(seconds: float) -> str:
@@ -72,13 +88,15 @@ def print_line(line: str, stream: TextIO | None = None) -> None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
 
-class PlainWatcher:
+class PlainWatcher(Watcher):
     """One line every few seconds, for logs and pipes."""
 
-    def __init__(self, evaluations: int, every: float = 5.0) -> None:
-        self.target, self.every = evaluations, every
-        self.pace = Pace(evaluations)
+    def __init__(self, every: float = 5.0) -> None:
+        self.every = every
         self._printed = -float("inf")
+
+    def begin(self, config: Config, folder: Path) -> None:
+        self.target, self.pace = config.evaluations, Pace(config.evaluations)
 
     def update(self, row: dict[str, float], archive: Any) -> None:
         speed, steps, left = self.pace.measure(row)
@@ -92,81 +110,123 @@ class PlainWatcher:
             f"{steps:,.0f} steps/s | {'done' if done else 'left ' + duration(left)}"
         )
 
-    def close(self) -> None:
-        pass
 
+class View(Watcher):
+    """What a person is shown of a run, on a terminal and in a notebook."""
 
-class LiveWatcher:
-    """A bar with the time left, the archive in numbers, and the QD score so far as a sparkline."""
-
-    def __init__(self, title: str, evaluations: int, console: Console) -> None:
-        self.pace = Pace(evaluations)
-        self.title, self.console = title, console
+    def __init__(self) -> None:
+        self.left = "first iteration ..."
+        self.share = 0.0
         self.scores: list[float] = []
-        self.bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
-            TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}"),
-            console=console,
-            expand=True,
-        )
-        self.bar_id = self.bar.add_task(escape(plain(title)), total=evaluations, left="first iteration ...")
-        self._shown: tuple[dict[str, float], float, float] | None = None
-        self.live = Live(get_renderable=self._draw, console=console, refresh_per_second=4)
-        self.live.start()
+        self.numbers: dict[str, str] = {}
+
+    def begin(self, config: Config, folder: Path) -> None:
+        self.title = plain(f"{config.algorithm} on {config.task}")
+        self.target, self.pace = config.evaluations, Pace(config.evaluations)
+        self.show()
 
     def update(self, row: dict[str, float], archive: Any) -> None:
         speed, steps, left = self.pace.measure(row)
         self.scores.append(row["qd_score"])
-        self.bar.update(self.bar_id, completed=row["evaluations"], left=f"{duration(left)} left")
-        self._shown = row, speed, steps
+        self.left, self.share = f"{duration(left)} left", min(row["evaluations"] / self.target, 1.0)
+        self.numbers = {
+            "QD score": f"{row['qd_score']:,.0f}",
+            "coverage": f"{row['coverage']:.1%}",
+            "best": f"{row['objective_max']:,.1f}",
+            "mean": f"{row['objective_mean']:,.1f}",
+            "evaluations": f"{row['evaluations']:,.0f}",
+            "evaluations/s": f"{speed:,.0f}",
+            "steps/s": f"{steps:,.0f}",
+        }
+        self.show()
+
+    def show(self) -> None:
+        """Called whenever something is new."""
+
+
+class LiveWatcher(View):
+    """A bar with the time left, the archive in numbers, and the QD score so far as a sparkline."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        super().__init__()
+        self.console = console or Console()
+        self.live: Live | None = None
+
+    def begin(self, config: Config, folder: Path) -> None:
+        super().begin(config, folder)
+        self.live = Live(get_renderable=self._draw, console=self.console, refresh_per_second=4)
+        self.live.start()
 
     def _draw(self) -> Group:
         """Drawn when the screen is, and not with every iteration, of which there may be fifty a second."""
-        if self._shown is None:
-            return Group(self.bar)
-        row, speed, steps = self._shown
-        numbers = Table.grid(padding=(0, 3))
-        numbers.add_row("QD score", "coverage", "best", "mean", "evaluations", "evaluations/s", "steps/s", style="dim")
-        numbers.add_row(
-            Text(f"{row['qd_score']:,.0f}", style="bold"),
-            Text(f"{row['coverage']:.1%}", style="bold"),
-            Text(f"{row['objective_max']:,.1f}", style="bold"),
-            f"{row['objective_mean']:,.1f}",
-            f"{row['evaluations']:,.0f}",
-            f"{speed:,.0f}",
-            f"{steps:,.0f}",
-        )
-        spark = Text(sparkline(self.scores, max(10, min(self.console.width - 20, 80))), style="green")
-        return Group(self.bar, numbers, Text.assemble(("QD score so far  ", "dim"), spark))
+        width, end = self.console.width, f"{100 * self.share:3.0f} %  {self.left}"
+        beside = len(self.title) + len(end) + 24 <= width  # else the title has a line of its own
+        bar = Table.grid(padding=(0, 1), expand=True)
+        for ratio in (None, 1, None) if beside else (1, None):
+            bar.add_column(no_wrap=True, ratio=ratio)
+        title = Text(self.title, no_wrap=True, overflow="ellipsis")
+        bar.add_row(*([title] if beside else []), ProgressBar(total=1.0, completed=self.share), end)
+        lines: list[Any] = [bar] if beside else [title, bar]
+        lines += map(_columns, _rows(self.numbers, width))
+        if self.scores and "utf" in self.console.encoding.lower():
+            label = "QD score so far  " if width >= 60 else "QD score "
+            spark = Text(sparkline(self.scores, max(10, min(width - len(label) - 1, 80))), style="green")
+            lines.append(Text.assemble((label, "dim"), spark))
+        return Group(*lines)
 
     def close(self) -> None:
-        self.live.stop()
+        if self.live is not None:
+            self.live.stop()
 
 
-class TensorBoardWatcher:
-    """Every metric as a TensorBoard scalar over evaluations."""
+def _rows(numbers: dict[str, str], width: int) -> Iterator[list[tuple[str, str]]]:
+    """The numbers, as many beside each other as fit."""
+    row: list[tuple[str, str]] = []
+    room = width
+    for name, value in numbers.items():
+        room -= max(len(name), len(value)) + 3
+        if room < -3 and row:
+            yield row
+            row, room = [], width - max(len(name), len(value)) - 3
+        row.append((name, value))
+    if row:
+        yield row
 
-    def __init__(self, folder: Path) -> None:
-        try:
-            from tensorboardX import SummaryWriter
-        except ImportError:
-            raise ValueError("--tensorboard needs tensorboardX: pip install 'gaits[tensorboard]'") from None
-        self.folder = folder
-        self._make = SummaryWriter
-        self._writer: Any = None  # made late: a new run's folder must be empty when the run begins
 
-    def update(self, row: dict[str, float], archive: Any) -> None:
-        if self._writer is None:
-            self._writer = self._make(
-                str(make_folder(self.folder / "tensorboard")), filename_suffix=f".{secrets.token_hex(8)}"
-            )
-        for name, value in row.items():
-            self._writer.add_scalar(name, value, global_step=int(row["evaluations"]))
+def _columns(row: list[tuple[str, str]]) -> Table:
+    table = Table.grid(padding=(0, 3))
+    table.add_row(*(name for name, _ in row), style="dim")
+    table.add_row(*(Text(value, style="bold" if name in ("QD score", "coverage", "best") else "") for name, value in row))
+    return table
+
+
+class NotebookWatcher(View):
+    """The same in a cell of a notebook."""
+
+    def __init__(self, every: float = 0.5) -> None:
+        super().__init__()
+        self.every, self._shown, self._handle = every, -float("inf"), None
+
+    def show(self, last: bool = False) -> None:
+        if not last and time.monotonic() - self._shown < self.every:
+            return
+        from IPython.display import HTML, display
+
+        self._shown = time.monotonic()
+        if self._handle is None:
+            self._handle = display(HTML(self._html()), display_id=True)
+        else:
+            self._handle.update(HTML(self._html()))
+
+    def _html(self) -> str:
+        numbers = " &nbsp; ".join(f"{name} <b>{value}</b>" for name, value in self.numbers.items())
+        bar = f"<progress value='{self.share:.4f}' max='1' style='width: 40%'></progress>"
+        end = f"{100 * self.share:.0f} % &nbsp; {self.left}"
+        return f"<div>{html.escape(self.title)} &nbsp; {bar} {end}<br>{numbers}</div>"
 
     def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
+        if self._handle is not None:
+            self.show(last=True)
 
 
 @contextlib.contextmanager
@@ -181,7 +241,7 @@ def make_counter(title: str, stream: TextIO | None = None) -> Iterator[Callable[
     if stream.isatty():
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, transient=True, console=Console(file=stream)) as bar:
-            task = bar.add_task(escape(plain(title)), total=None)
+            task = bar.add_task(rich.markup.escape(plain(title)), total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
         return
 
@@ -194,8 +254,20 @@ def make_counter(title: str, stream: TextIO | None = None) -> Iterator[Callable[
     yield show
 
 
-def make_watcher(title: str, evaluations: int) -> PlainWatcher | LiveWatcher:
-    """The live view if a person is looking, lines if not."""
-    if sys.stdout.isatty():
-        return LiveWatcher(title, evaluations, Console())
-    return PlainWatcher(evaluations)
+def make_watcher() -> Watcher:
+    """For a command: the live view if a person is looking, lines if not."""
+    return LiveWatcher() if sys.stdout.isatty() else PlainWatcher()
+
+
+def find_watcher() -> Watcher | None:
+    """For a call from Python: the live view on a terminal, a bar in a notebook, nothing in between."""
+    if in_notebook():
+        return NotebookWatcher()
+    return LiveWatcher() if sys.stdout.isatty() else None
+
+
+def in_notebook() -> bool:
+    """Whether this is the kernel of a notebook. IPython is asked only where somebody else has imported it."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and getattr(shell, "kernel", None) is not None

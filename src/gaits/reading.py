@@ -15,6 +15,7 @@ import os
 import re
 import stat
 import struct
+import tomllib
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -114,6 +115,16 @@ def parse_json(content: bytes) -> Any:
         raise ValueError(f"it is not JSON ({error})") from None
     _check_json(value, JSON_DEPTH)
     return value
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        end = f"at line {text.count(chr(10)) + 1}, the end of the file"
+        raise ValueError(f"This is not TOML: {str(error).replace('at end of document', end)}.") from None
+    except RecursionError:
+        raise ValueError("This is no file of ours: it is nested too deeply.") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class Counters:
     """Solutions evaluated, those that do not count included: the index that seeds are derived from."""
     steps: int = 0
     failed: int = 0
-    """Evaluations that met numbers that are not finite; they are not inserted."""
+    """Evaluations that met numbers that are not finite, or left a function's domain; they are not inserted."""
     seconds: float = 0.0
     seconds_evaluate: float = 0.0
     seconds_learn: float = 0.0

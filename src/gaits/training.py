@@ -6,33 +6,28 @@ import contextlib
 import dataclasses
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from gaits.algorithms import Iteration
+from gaits.algorithms import ALGORITHMS, Iteration
+from gaits.checks import lookup
 from gaits.console import say, say_from_signal
 from gaits.evaluation import Compute, EpisodeFailed, make_evaluator
-from gaits.evaluation.compute import make_compute, split
+from gaits.evaluation.compute import NAMES, make_compute, split
 from gaits.evaluation.schedulers import ClusterLost
 from gaits.gradients import Diverged
+from gaits.progress import Watcher, find_watcher
 from gaits.runs import Run, load_run
 from gaits.runs.config import Config, make_config
 from gaits.runs.directory import RunDirectory, check_free, locked, new_folder
 from gaits.search import Search, seed_key
-from gaits.tasks.task import Task
+from gaits.tasks import make_task
+from gaits.tasks.task import CHANGEABLE, Task
 from gaits.versions import run_versions
 
 Callback = Callable[[dict[str, float], Any], bool | None]
 """Called after every iteration with its row of metrics and the archive; return True to stop the run there."""
-
-
-class Watcher(Protocol):
-    """Something that shows how a run is going."""
-
-    def update(self, row: dict[str, float], archive: Any) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class Interrupted(Exception):
@@ -53,7 +48,8 @@ def train(
     out: str | Path | None = None,
     name: str | None = None,
     callback: Callback | None = None,
-    watchers: tuple[Watcher, ...] = (),
+    watchers: Sequence[Watcher] = (),
+    progress: bool = True,
     checkpoint_iterations: int = 100,
     checkpoint_minutes: float = 5.0,
     **options: Any,
@@ -68,13 +64,15 @@ def train(
         out: Folder of the run; default: ``runs/TASK-ALGORITHM-seedSEED``.
         name: What it is compared as; default: the algorithm, with those settings in which runs differ.
         callback: Called after every iteration with its metrics and the archive; returns True to stop.
-        watchers: Shown every iteration; closed at the end.
+        watchers: Told of every iteration, such as the loggers of ``gaits.loggers``; closed at the end.
+        progress: Whether to show a bar, where somebody looks: on a terminal, or in a notebook.
         checkpoint_iterations, checkpoint_minutes: A checkpoint is written when either has passed.
-        options: What to compute on, ``workers``, ``scheduler``, ``deadline`` and ``learner_cores`` (see ``Compute``), and
-            the settings of the algorithm.
+        options: What to compute on, ``workers``, ``scheduler``, ``deadline`` and ``learner_cores`` (see ``Compute``),
+            the settings of the algorithm, and fields of the task to change (``grid``, ``max_steps``, ...).
     """
-    with closing(watchers):
-        compute, settings = split(options)
+    with watching(watchers, progress) as everyone:
+        compute, rest = split(options)
+        task, settings = split_task(task, algorithm, rest)
         config = make_config(
             task,
             algorithm,
@@ -89,7 +87,7 @@ def train(
         check_free(folder)
         with make_search(config, compute) as search, new_folder(folder):
             config.save(folder)
-            return _run(search, RunDirectory(folder, config), callback, watchers)
+            return _run(search, RunDirectory(folder, config), callback, everyone)
 
 
 def resume(
@@ -98,7 +96,8 @@ def resume(
     evaluations: int | None = None,
     previous: bool = False,
     callback: Callback | None = None,
-    watchers: tuple[Watcher, ...] = (),
+    watchers: Sequence[Watcher] = (),
+    progress: bool = True,
     **compute: Any,
 ) -> Run:
     """Continue a run from its newest checkpoint, exactly as if it had never stopped.
@@ -107,9 +106,10 @@ def resume(
         folder: The run.
         evaluations: A new total, to make a finished run longer.
         previous: Go back to the checkpoint before the newest.
+        callback, watchers, progress: As for ``train``.
         compute: What to compute on, as for ``train``; it may differ from before.
     """
-    with closing(watchers):
+    with watching(watchers, progress) as everyone:
         run = load_run(folder)
         config = run.config if evaluations is None else dataclasses.replace(run.config, evaluations=evaluations)
         for name, version in run_versions(run.task).items():
@@ -125,15 +125,29 @@ def resume(
                 )
             if config != run.config:
                 config.save(run.folder)
-            return _run(search, directory, callback, watchers)
+            return _run(search, directory, callback, everyone)
+
+
+def split_task(task: str | Task, algorithm: str, options: dict[str, Any]) -> tuple[Task, dict[str, Any]]:
+    """The task, with its fields changed that the options name, and the options that are left: the algorithm's settings."""
+    kind = lookup("algorithm", algorithm, ALGORITHMS).settings
+    known = dict.fromkeys([*(field.name for field in dataclasses.fields(kind)), *CHANGEABLE, *NAMES])
+    for name in options:
+        lookup(f"setting of {algorithm}, field of a task or option of where to compute", name, known)
+    changes = {name: value for name, value in options.items() if name in CHANGEABLE}
+    settings = {name: value for name, value in options.items() if name not in CHANGEABLE}
+    return (make_task(task) if isinstance(task, str) else task).with_(**changes), settings
 
 
 @contextlib.contextmanager
-def closing(watchers: tuple[Watcher, ...]) -> Iterator[None]:
+def watching(watchers: Sequence[Watcher], progress: bool) -> Iterator[Sequence[Watcher]]:
+    """Those who watch a run, and a bar where there is a place for one; closed at the end."""
+    bar = find_watcher() if progress else None
+    everyone = [*watchers, *([] if bar is None else [bar])]
     with contextlib.ExitStack() as stack:
-        for watcher in watchers:
+        for watcher in everyone:
             stack.callback(watcher.close)
-        yield
+        yield everyone
 
 
 @contextlib.contextmanager
@@ -144,10 +158,12 @@ def make_search(config: Config, compute: Compute) -> Iterator[Search]:
         yield Search(algorithm, evaluator, seed_key(config.seed), compute.learner_cores)
 
 
-def _run(search: Search, directory: RunDirectory, callback: Callback | None, watchers: tuple[Watcher, ...]) -> Run:
+def _run(search: Search, directory: RunDirectory, callback: Callback | None, watchers: Sequence[Watcher]) -> Run:
     config = directory.config
     with stop_signals() as stop:
         directory.save(search)  # so that there is a checkpoint to go back to from the start
+        for watcher in watchers:
+            watcher.begin(config, directory.folder)
         try:
             while search.counters.evaluations < config.evaluations and not stop.is_set():
                 row = directory.record(search, iterate(search, directory))

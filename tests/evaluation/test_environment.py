@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -26,6 +27,8 @@ from gaits.cli import main
 from gaits.episodes import NON_FINITE, Batch, EpisodeFailed, Setup
 from gaits.search import Search
 from gaits.tasks.environment import Actions
+
+LOCK = threading.Lock()
 
 
 @pytest.fixture(autouse=True)
@@ -143,9 +146,10 @@ def test_the_task_is_described_by_its_environment():
         ({"color": "red"}, r"env must be callable as env\(color\), and is env\(trouble.*unexpected keyword"),
         ({"max_steps": 0}, "max_steps must be a whole number of at least 1; got 0"),
         ({"env": 5}, "env must be an id that Gymnasium knows"),
-        ({"env": lambda: own_tasks.Point()}, "env cannot be sent to worker processes .* top level of a module"),
+        ({"env": lambda lock=LOCK: own_tasks.Point()}, "env cannot be sent to worker processes .* of a module"),
         ({"env": dict}, "must make a gymnasium.Env; it made dict"),
-        ({"measures": lambda trajectory: [0, 0]}, "measures cannot be sent to worker processes"),
+        ({"measures": lambda trajectory, lock=LOCK: [0, 0]}, "measures cannot be sent to worker processes"),
+        ({"measure_name": ["x", "y"]}, "No field of a task is called 'measure_name'. Did you mean 'measure_names'?"),
         ({"measures": ()}, "measures must be keys of info"),
         ({"measures": 3}, "measures must be keys of info"),
         ({"grid": (3,)}, "measure_range must be two finite numbers"),
@@ -161,6 +165,21 @@ def test_bad_descriptions(change, message):
     whole |= {"measure_range": ((-1, 1), (-1, 1))}
     with pytest.raises(ValueError, match=message):
         gaits.Task.from_env(**{**whole, **change})
+
+
+def test_what_is_defined_on_the_spot(tmp_path):
+    """Lambdas, and classes inside functions, are sent to the processes by value."""
+
+    class Pushed(own_tasks.Point):
+        pass
+
+    task = gaits.Task.from_env(
+        lambda: Pushed(),
+        measures=lambda trajectory: trajectory.info("place")[-1],
+        **{"grid": (4, 4), "objective_range": (0, 1), "measure_range": (-1, 1), "name": "here", "max_steps": 5},
+    )
+    run = gaits.train(task, "map_elites", evaluations=8, batch_size=8, workers=1, out=tmp_path / "run")
+    assert run.metrics["steps"].iloc[-1] == 40
 
 
 def test_actions():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from gaits.algorithms.base import Algorithm, Batch, Iteration
@@ -29,6 +29,8 @@ from gaits.algorithms.map_elites import MapElites, MapElitesLine, MapElitesLineS
 from gaits.algorithms.me_es import MeEs, MeEsSettings
 from gaits.algorithms.pga_me import PgaBudgetSettings, PgaMe, PgaMeSettings
 from gaits.algorithms.sep_cma_mae import SepCmaMae, SepCmaMaeSettings
+from gaits.checks import lookup, make_settings
+from gaits.tasks.task import Task
 
 
 @dataclass(frozen=True)
@@ -96,4 +98,13 @@ ALGORITHMS = {
     ),
 }
 
-__all__ = ["ALGORITHMS", "Algorithm", "AlgorithmEntry", "Batch", "Iteration"]
+
+def settings_for(task: Task, algorithm: str, given: dict[str, Any]) -> Any:
+    """A checked settings record: what is given, else what suits the task, else the algorithm's defaults."""
+    kind = lookup("algorithm", algorithm, ALGORITHMS).settings
+    names = {field.name for field in fields(kind)}
+    suited = {name: value for name, value in task.problem.suited.items() if name in names}
+    return make_settings(kind, algorithm, {**suited, **given})
+
+
+__all__ = ["ALGORITHMS", "Algorithm", "AlgorithmEntry", "Batch", "Iteration", "settings_for"]

@@ -17,6 +17,7 @@ from gaits.analysis.luck import luck_of
 from gaits.checks import whole_number
 from gaits.console import command
 from gaits.runs import Run, find_runs, load_run
+from gaits.runs.config import Config
 from gaits.tasks import TASKS
 
 MinObjective = Literal["task", "scan"] | float
@@ -184,10 +185,8 @@ class Labels:
     """Names for tasks and algorithms, which tell apart those that were run with different settings."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
+        self._algorithm = _varying([(run.config.name or run.config.algorithm, _settings(run.config)) for run in runs])
         # Not the fields in config.json: an older run lacks those that came later.
-        settings = [dataclasses.asdict(run.config.make_settings()) for run in runs]
-        called = [run.config.name or run.config.algorithm for run in runs]
-        self._algorithm = _varying(list(zip(called, settings, strict=True)))
         self._task = _varying([(run.config.task, run.task.changeable) for run in runs])
         self._ids = {run.config.id: i for i, run in enumerate(runs)}
         rank = {name: i for i, name in enumerate([*TASKS, *ALGORITHMS])}
@@ -209,6 +208,11 @@ class Labels:
 
     def task(self, run: Run) -> str:
         return self._task[self._ids[run.config.id]]
+
+
+def _settings(config: Config) -> dict[str, Any]:
+    """Settings, with an algorithm's own default where a task's is used: on its own task each is just the default."""
+    return {**dataclasses.asdict(ALGORITHMS[config.algorithm].settings()), **config.changed_settings}
 
 
 def _varying(named: list[tuple[str, dict[str, Any]]]) -> list[str]:

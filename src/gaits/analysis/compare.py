@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 
 from gaits.algorithms import ALGORITHMS
@@ -46,7 +47,7 @@ class Findings:
     missing: dict[str, list[str]]
     """Per value: sentences."""
     intervals: pd.DataFrame
-    """QD score per task and algorithm: runs, mean, interquartile mean, and a 95 % bootstrap interval of each."""
+    """QD score per task and algorithm: runs, mean, interquartile mean, and, of several, 95 % bootstrap intervals of both."""
 
 
 def find(collection: Collection, welch: Welch = "auto") -> Findings:
@@ -88,9 +89,10 @@ def intervals(collection: Collection) -> pd.DataFrame:
     for (task, algorithm), group in collection.final.groupby(["task", "algorithm"], sort=False):
         scores = group["qd_score"].to_numpy(float)
         row: dict[str, object] = {"task": task, "algorithm": algorithm, "runs": len(scores), "mean": scores.mean()}
-        row["mean_low"], row["mean_high"] = statistics.bootstrap_interval(scores)
         row["iqm"] = float(statistics.interquartile_mean(scores))
-        row["iqm_low"], row["iqm_high"] = statistics.bootstrap_interval(scores, statistics.interquartile_mean)
+        for name, function in (("mean", np.mean), ("iqm", statistics.interquartile_mean)):
+            ends = statistics.bootstrap_interval(scores, function) if len(scores) > 1 else (np.nan, np.nan)
+            row[f"{name}_low"], row[f"{name}_high"] = ends
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -181,6 +183,7 @@ def write_tables(collection: Collection, folder: Path) -> None:
         table = tables.means(collection, name)
         if table.isna().all(axis=None):
             continue
+        metric = tables.in_units(metric, table)
         write_csv(folder / f"{name}.csv", table)
         write_text(folder / f"{name}.md", tables.to_markdown(table, collection, metric))
         write_text(folder / f"{name}.tex", tables.to_latex(table, collection, metric))

@@ -33,6 +33,7 @@ STYLES = {
 }
 MORE_STYLES = [("#CA9161", "s"), ("#56B4E9", "P"), ("#D55E00", "*"), ("#949494", "h"), ("#FBAFE4", "<"), ("#000000", ">")]
 CURVE_TITLES = {"qd_score": "QD score", "coverage": "Archive coverage", "best": "Best performance"}
+DPI = {"png": 200, "pdf": 300, "gif": 90}
 POINTS = 200
 """Places along the x axis where curves are drawn."""
 
@@ -68,7 +69,13 @@ def draw_curves(
             continue
         x, mean, error = mean_and_error(mine, metric, axis)
         at = [min(len(x) - 1, int(len(x) * (0.35 + 0.1 * place)) % len(x))]
-        ax.plot(x, mean, color=colour, marker=marker, markevery=at, linewidth=1.5, markersize=6, markeredgecolor="white")
+        look: dict[str, Any] = {
+            "marker": marker,
+            "markersize": 6,
+            "markeredgecolor": "white",
+            "clip_on": False,
+        }  # whole also on an axis
+        ax.plot(x, mean, color=colour, markevery=at, linewidth=1.5, **look)
         ax.fill_between(x, mean - error, mean + error, color=colour, alpha=0.25, linewidth=0)
     if axis != "hours":  # a thousandth of an hour would be taken for a minute
         ax.xaxis.set_major_formatter(EngFormatter(sep=""))
@@ -101,7 +108,7 @@ def comparison_figure(collection: Collection, axis: Axis = "evaluations") -> Fig
     ]
     longest = max(len(collection.titles[name]) for name in looks)
     columns = max(1, min(3, int(figure.get_figwidth() * 11 / (longest + 6))))
-    figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False, fontsize=9)
+    figure.legend(handles=handles, loc="outside upper left", ncols=columns, frameon=False, fontsize=9)
     return figure
 
 
@@ -117,7 +124,7 @@ def archives_figure(collection: Collection, task: str) -> Figure:
         image.set_rasterized(True)
         if strip:
             draw_profile(axes[0, column], archive, low, high)
-            axes[0, column].set_ylim(low, high)
+            axes[0, column].set_ylim(*_around(low, high))
             axes[0, column].set_xticks([])
         axes[0, column].set_title(_title(collection, name), fontsize=9)
         for ax in axes[:, column]:
@@ -215,13 +222,13 @@ def save_growth(run: Run, path: Path, frames: int = 40, seconds: float = 8.0) ->
     shown = [*moments.tolist(), *([last] * max(1, len(moments) // 5))]  # rest at the end before it starts again
     animation = FuncAnimation(figure, draw, frames=shown, cache_frame_data=False)
     with writing(path) as part:
-        animation.save(part, PillowWriter(max(1, round(len(shown) / seconds))), dpi=90)
+        animation.save(part, PillowWriter(max(1, round(len(shown) / seconds))), dpi=DPI["gif"])
 
 
 def save(figure: Figure, stem: Path) -> None:
     """As PNG and PDF."""
-    for form, dpi in (("png", 200), ("pdf", 300)):
-        write_whole(stem.with_suffix(f".{form}"), functools.partial(figure.savefig, format=form, dpi=dpi))
+    for form in ("png", "pdf"):
+        write_whole(stem.with_suffix(f".{form}"), functools.partial(figure.savefig, format=form, dpi=DPI[form]))
 
 
 def _figure(width: float, height: float) -> Figure:
@@ -249,6 +256,12 @@ def median_archives(collection: Collection, task: str) -> dict[str, tuple[Run, A
 def _title(collection: Collection, name: str, width: int = 26) -> str:
     """A title that fits, and that Matplotlib does not read as mathematics."""
     return textwrap.fill(collection.titles[name], width).replace("$", r"\$")
+
+
+def _around(low: float, high: float) -> tuple[float, float]:
+    """A little more, so that dots at the ends are whole."""
+    room = 0.03 * (high - low) or 1.0
+    return low - room, high + room
 
 
 def _limits(archives: list[Archive]) -> tuple[float, float]:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import base64
 import datetime
+import io
 from collections.abc import Mapping
 from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+from PIL import Image
+
 import gaits
 from gaits.analysis import tables
 from gaits.analysis.collect import AXES, Axis, Collection, settings_of
 from gaits.analysis.compare import TESTED, Findings, file_name
+from gaits.analysis.figures import DPI
 from gaits.analysis.sentences import format_p, join
 from gaits.runs.files import write_text
 
@@ -94,14 +99,18 @@ def _answers(collection: Collection, findings: Findings) -> str:
         value, name = ("corrected_qd_score", "corrected QD score") if collection.evaluated else ("qd_score", "QD score")
         table = tables.means(collection, value)
         for task in collection.tasks():
-            best = str(table[task].idxmax())
-            sentences.append(f"On {collection.titles[task]}, {collection.titles[best]} has the highest mean {name}.")
+            title = collection.titles[task]
+            if tables.can_tell(collection, task):
+                best = collection.titles[str(table[task].idxmax())]
+                sentences.append(f"On {title}, {best} has the highest mean {name}.")
+            elif len(collection.algorithms()) > 1:
+                sentences.append(f"On {title}, no algorithm can be called the best: that takes two runs or more of each.")
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
     note = "<p><small>Beside ours: the paper's means of 5 trials after 1,000,000 evaluations.</small></p>"
     paper = "" if tables.paper(collection, "qd_score") is None else note
     lead = [name for name in LEAD if name in tables.metrics(collection)]
     shown = "".join(_metric(collection, name, tables.metrics(collection)[name]) for name in lead)
-    return f"<ul>{items}</ul>" + shown + (CORRECTED_NOTE if len(lead) > 1 else "") + paper
+    return (f"<ul>{items}</ul>" if items else "") + shown + (CORRECTED_NOTE if len(lead) > 1 else "") + paper
 
 
 def _tables(collection: Collection) -> str:
@@ -122,6 +131,7 @@ def _tables(collection: Collection) -> str:
 def _metric(collection: Collection, name: str, metric: tables.Metric) -> str:
     """A metric's table; below each number the paper's, where it has one."""
     table, paper = tables.means(collection, name), tables.paper(collection, name)
+    metric = tables.in_units(metric, table)
     text = tables.printed(table, collection, metric)
     beside = tables.printed(paper, collection, metric) if paper is not None else None
     rows = []
@@ -142,7 +152,7 @@ def _statistics(collection: Collection, findings: Findings) -> str:
     for value, name in TESTED.items():
         parts.append(f"<h3>{escape(name[0].upper() + name[1:])}, normalized</h3>")
         if findings.missing[value]:
-            parts.append("".join(f"<p><small>{escape(sentence)}</small></p>" for sentence in findings.missing[value]))
+            parts.append(f"<p><small>{escape(' '.join(findings.missing[value]))}</small></p>")
         rows = []
         if value in findings.anova:
             anova = findings.anova[value]
@@ -182,13 +192,21 @@ def _intervals(collection: Collection, findings: Findings) -> str:
         [
             f"{collection.titles[str(row['task'])]}, {collection.titles[str(row['algorithm'])]}",
             str(row["runs"]),
-            *(f"{row[name]:,.0f} [{row[name + '_low']:,.0f}, {row[name + '_high']:,.0f}]" for name in ("mean", "iqm")),
+            *(_interval(row, name) for name in ("mean", "iqm")),
         ]
         for _, row in findings.intervals.iterrows()
     ]
-    few = "With a handful of runs, bootstrap intervals are too narrow; take them as a lower bound of the uncertainty."
+    few = (
+        "With a handful of runs, bootstrap intervals are too narrow; take them as a lower bound of the uncertainty. "
+        "One run has none."
+    )
     header = ["", "runs", "mean [95 %]", "interquartile mean [95 %]"]
     return _table(header, rows) + f"<p><small>{few}</small></p>"
+
+
+def _interval(row: pd.Series, name: str) -> str:
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return f"{row[name]:,.0f}" + (f" [{low:,.0f}, {high:,.0f}]" if row["runs"] > 1 else "")
 
 
 def _archives(collection: Collection, figures: Path) -> str:
@@ -240,10 +258,13 @@ def _runs(collection: Collection, command: str | None) -> str:
 def _picture(path: Path, caption: str) -> str:
     if not path.exists():
         return ""
-    kind = path.suffix[1:]
-    data = base64.b64encode(path.read_bytes()).decode()
-    image = f'<img src="data:image/{kind};base64,{data}" alt="{escape(caption)}">'
-    return f"<figure>{image}<figcaption><small>{escape(caption)}</small></figcaption></figure>"
+    kind, content = path.suffix[1:], path.read_bytes()
+    inches = Image.open(io.BytesIO(content)).width / DPI[kind]
+    # Letters are as large as the page's in any picture; where it is narrow, a wide picture is moved and not shrunk.
+    size = f'width="{110 * inches:.0f}" style="min-width: {80 * inches:.0f}px"'
+    data = base64.b64encode(content).decode()
+    image = f'<img src="data:image/{kind};base64,{data}" {size} alt="{escape(caption)}">'
+    return f'<figure><div class="wide">{image}</div><figcaption><small>{escape(caption)}</small></figcaption></figure>'
 
 
 def _table(header: list[str], rows: list[list[str]], escaped: bool = False, kind: str = "") -> str:

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import scipy  # whose parts come when they are used
 from numpy.typing import ArrayLike
-from scipy import stats
 
 Pairs = Sequence[tuple[str, str]]
 RESAMPLED = 2**20
@@ -69,7 +69,8 @@ def two_way_anova(frame: pd.DataFrame, value: str) -> pd.DataFrame:
     ms = ss / df.where(df > 0)
     f = ms / (ms["residual"] if has_spread(runs) else np.nan)
     f["residual"] = np.nan
-    return pd.DataFrame({"ss": ss, "df": df, "ms": ms, "F": f, "p": stats.f.sf(f, df, df["residual"])}).rename_axis("effect")
+    p = scipy.stats.f.sf(f, df, df["residual"])
+    return pd.DataFrame({"ss": ss, "df": df, "ms": ms, "F": f, "p": p}).rename_axis("effect")
 
 
 def simple_main_effects(frame: pd.DataFrame, value: str) -> pd.DataFrame:
@@ -84,7 +85,7 @@ def simple_main_effects(frame: pd.DataFrame, value: str) -> pd.DataFrame:
     ss = pd.Series((by_cell - by_task) ** 2, runs.index).groupby(runs["task"], sort=False).sum()
     df1 = runs.groupby("task", sort=False)["algorithm"].nunique() - 1
     f = ss / df1.where(df1 > 0) / residual
-    return pd.DataFrame({"F": f, "df1": df1, "df2": df2, "p": stats.f.sf(f, df1, df2)})
+    return pd.DataFrame({"F": f, "df1": df1, "df2": df2, "p": scipy.stats.f.sf(f, df1, df2)})
 
 
 def pairwise_tests(frame: pd.DataFrame, value: str, pairs: Pairs, welch: bool | Literal["auto"] = "auto") -> pd.DataFrame:
@@ -114,13 +115,13 @@ def _t_test(x: np.ndarray, y: np.ndarray, welch: bool) -> tuple[float, float, fl
         return np.nan, np.nan, np.nan
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # about data without much spread
-        test = stats.ttest_ind(x, y, equal_var=not welch)
+        test = scipy.stats.ttest_ind(x, y, equal_var=not welch)
     return test.statistic, test.df, test.pvalue
 
 
 def interquartile_mean(values: ArrayLike, axis: int = -1) -> Any:
     """Mean of what is left after dropping the lowest and the highest quarter, rounded down (of 5 values: the middle 3)."""
-    return stats.trim_mean(_numbers(values), 0.25, axis=axis)
+    return scipy.stats.trim_mean(_numbers(values), 0.25, axis=axis)
 
 
 def bootstrap_interval(
@@ -137,7 +138,7 @@ def bootstrap_interval(
     data = _numbers(values).ravel()
     if data.size == 1:  # scipy wants two
         return (float(statistic(data, axis=-1)),) * 2
-    found = stats.bootstrap(
+    found = scipy.stats.bootstrap(
         (data,),
         statistic,
         confidence_level=confidence,

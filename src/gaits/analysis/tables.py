@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import dataclasses
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -16,14 +17,15 @@ class Metric:
     """A number of a run that is compared."""
 
     title: str
-    unit: float = 1.0
-    """Values are printed as multiples of this."""
+    unit: float | None = 1.0
+    """Values are printed as multiples of this; None for the power of ten that suits them."""
     higher_is_better: bool = True
 
 
+UNITS = {1e12: "trillions", 1e9: "billions", 1e6: "millions", 1e3: "thousands"}
 METRICS = {
     "qd_score": Metric("QD score"),
-    "qd_score_auc": Metric("QD score AUC (multiple of 10^12)", 1e12),
+    "qd_score_auc": Metric("QD score AUC", None),
     "coverage": Metric("Archive coverage"),
     "best": Metric("Best performance"),
     "robustness": Metric("Mean elite robustness"),
@@ -54,7 +56,7 @@ def metrics(collection: Collection) -> dict[str, Metric]:
     found = METRICS.copy()
     if collection.against != "evaluations":
         title = f"QD score AUC over {AXES[collection.against]}"
-        found["qd_score_auc"] = replace(found["qd_score_auc"], title=title, unit=1.0)
+        found["qd_score_auc"] = dataclasses.replace(found["qd_score_auc"], title=title, unit=1.0)
     measured = {name: metric for name, metric in CORRECTED.items() if collection.final[name].notna().any()}
     return measured | found
 
@@ -81,13 +83,29 @@ def paper(collection: Collection, metric: str) -> pd.DataFrame | None:
     return None if table.isna().all(axis=None) else table
 
 
+def in_units(metric: Metric, table: pd.DataFrame) -> Metric:
+    """The metric with a unit in which its largest number has one to three digits, and says so in its title."""
+    if metric.unit is not None:
+        return metric
+    largest = float(np.nanmax(np.abs(table.to_numpy(float)), initial=0.0))
+    unit, name = next(((unit, name) for unit, name in UNITS.items() if largest >= unit), (1.0, ""))
+    return dataclasses.replace(metric, title=f"{metric.title} ({name})" if name else metric.title, unit=unit)
+
+
 def format_number(value: float, metric: Metric) -> str:
     """Two decimals and thousands commas, as the paper prints; more decimals for what would print as zero."""
     if not np.isfinite(value):
         return "–"
-    scaled = value / metric.unit
+    scaled = value / (metric.unit or 1.0)
     decimals = 2 if scaled == 0 or abs(scaled) >= 0.095 else 2 - int(np.floor(np.log10(abs(scaled)))) - 1
     return f"{scaled:,.{min(decimals, 12)}f}"
+
+
+def can_tell(collection: Collection, task: str) -> bool:
+    """Whether runs on a task can tell a best algorithm: there are two or more, and none has only one run."""
+    counts = trials(collection)[task]
+    counts = counts[counts > 0]
+    return len(counts) > 1 and bool(counts.min() > 1)
 
 
 def best_in_columns(table: pd.DataFrame, metric: Metric) -> pd.DataFrame:
@@ -102,11 +120,12 @@ class Printed:
 
     header: list[str]
     rows: list[tuple[str, list[tuple[str, bool]]]]
-    """Per algorithm: its title, then for each task the number and whether it is the best of its column."""
+    """Per algorithm: its title, then for each task the number and whether it is the best of its column, if runs can tell."""
 
 
 def printed(table: pd.DataFrame, collection: Collection, metric: Metric) -> Printed:
-    titles, best = collection.titles, best_in_columns(table, metric).to_numpy()
+    titles, told = collection.titles, [can_tell(collection, task) for task in collection.tasks()]
+    best = best_in_columns(table, metric).to_numpy() & told
     texts = [[format_number(value, metric) for value in row] for row in table.to_numpy(float)]
     names = [titles[algorithm] for algorithm in collection.algorithms()]
     rows = [(name, list(zip(text, mark.tolist(), strict=True))) for name, text, mark in zip(names, texts, best, strict=True)]

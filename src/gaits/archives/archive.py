@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from ribs.archives import CVTArchive, GridArchive
 
 from gaits import memory
 from gaits.archives.centroids import unit_centroids
+from gaits.light import light_imports
 from gaits.reading import Refused, Shapes, read_arrays
 from gaits.tasks.task import MAX_CELLS, Task
+
+with light_imports():
+    from ribs.archives import CVTArchive, GridArchive
 
 Archive = GridArchive | CVTArchive
 
@@ -283,11 +286,18 @@ def _fill(data: dict[str, np.ndarray]) -> Archive:
     assert kind is not None, "checked before"
     _check_cells(data[kind.cells], data)
     extra = {key: values for key, values in data.items() if key not in PLAIN_FIELDS}
-    fields = {key: (values.shape[1:], values.dtype) for key, values in extra.items()}
+    forms = {key: (values.shape[1:], values.dtype) for key, values in extra.items()}
     cells, ranges, dim = data[kind.cells], data["ranges"].tolist(), data["solution"].shape[1]
-    archive = _make(kind, cells, ranges, dim, float(data["min_objective"]), extra_fields=fields)
-    if len(data["objective"]):
-        archive.add(data["solution"], data["objective"], data["measures"], **extra)
-    if not np.array_equal(np.sort(archive.data("index")), np.sort(data["index"])):
+    archive = _make(kind, cells, ranges, dim, float(data["min_objective"]), extra_fields=forms)
+    objective, index = data["objective"], data["index"]
+    if not (np.isfinite(objective).all() and np.isfinite(data["measures"]).all()):
+        raise ValueError("some of its numbers are not finite")
+    if not len(index):
+        return archive
+    if len(np.unique(index)) < len(index) or not np.array_equal(archive.index_of(data["measures"]), index):
         raise ValueError("elites are not in their cells")
+    order = np.argsort(index)
+    fields = {"solution": data["solution"], "objective": objective, "measures": data["measures"], **extra}
+    fields["threshold"] = objective
+    _put(archive, index[order].tolist(), {name: values[order] for name, values in fields.items()}, [0.0] * len(index))
     return archive

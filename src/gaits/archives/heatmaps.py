@@ -143,7 +143,7 @@ def draw_profile(ax: Axes, archive: Archive, vmin: float, vmax: float) -> None:
     even = low + (high - low) * (np.arange(len(values)) + 0.5) / len(values)
     x = archive.centroids[:, 0] if isinstance(archive, CVTArchive) else even
     x, values = x[np.isfinite(values)], values[np.isfinite(values)]
-    ax.scatter(x, values, s=5, c=values, cmap=COLORS, vmin=vmin, vmax=vmax, linewidths=0)
+    ax.scatter(x, values, s=5, c=values, cmap=COLORS, vmin=vmin, vmax=vmax, linewidths=0, clip_on=False)
     ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
     ax.set_xlim(low, high)
     ax.set_ylabel("objective")

@@ -73,7 +73,7 @@ def video(
             aliases=("--cells",), metavar="I,J ...", help="Cells such as 3,12, or plain indices; several play side by side."
         ),
     ] = (),
-    best: Annotated[bool, arg(help="The best policy; the default without --cell, and before the others with it.")] = False,
+    best: Annotated[bool, arg(help="The best policy, as without --cell; with it, before the others.")] = False,
     out: Annotated[
         Path | None, arg(metavar="FILE.mp4", help="Default: best.mp4 or cell-I-J.mp4 in the run's folder.")
     ] = None,
@@ -109,7 +109,7 @@ def export(
     run: Annotated[Positional[Path], arg(metavar="RUN", help="Folder of the run.")],
     *,
     cell: Annotated[str | None, arg(metavar="I,J", help="A cell such as 3,12, or a plain index; default: the best.")] = None,
-    best: Annotated[bool, arg(help="The best policy; the default without --cell.")] = False,
+    best: Annotated[bool, arg(help="The best policy, as without --cell.")] = False,
     conditioned: Annotated[
         bool, arg(help="The one policy that takes the wanted measures, of a run that has one, such as dcrl_me's.")
     ] = False,
@@ -145,8 +145,8 @@ def export(
 def explore(
     runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN", help="Folders of runs, or of studies.")],
     *,
-    host: Annotated[str, arg(help="Address to listen on. The default can be reached from this machine only.")] = "127.0.0.1",
-    port: Annotated[int, arg(help="Port to listen on; default: any free one.")] = 0,
+    host: Annotated[str, arg(help="Address to listen on. 127.0.0.1 can be reached from this machine only.")] = "127.0.0.1",
+    port: Annotated[int, arg(help="Port to listen on; 0 is any free one.")] = 0,
     browser: Annotated[bool, arg(help="Open the page in the browser, if there is one.")] = True,
     export: Annotated[
         Path | None, arg(metavar="FILE", help="Instead, write one HTML file that works without a server.")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
-from gaits.commands.options import Flat, OwnTask, import_tasks, print_table
+from gaits.commands.options import Count, Flat, OwnTask, import_tasks, print_table
 from gaits.console import command, say, tell
 from gaits.evaluation.compute import Compute
 
@@ -22,7 +22,7 @@ def study(
     preset: Annotated[
         str | None, arg(help="Instead of a file: paper, the paper's 5 algorithms, 4 tasks and 5 seeds.")
     ] = None,
-    evaluations: Annotated[int | None, arg(help="Evaluations of each run, instead of the study's.")] = None,
+    evaluations: Annotated[Count | None, arg(help="Evaluations of each run, instead of the study's.")] = None,
     seeds: Annotated[str | None, arg(help="Seeds such as 1..5 or 1,2,7, instead of the study's.")] = None,
     out: Annotated[Path | None, arg(help="Folder of the study; default: runs/NAME, or where it was begun.")] = None,
     task: OwnTask = (),
@@ -169,7 +169,7 @@ def compare(
     *,
     out: Annotated[Path, arg(help="Folder for the tables, statistics, figures and the report.")] = Path("comparison"),
     evaluations: Annotated[
-        int | None, arg(help="Compare after so many evaluations; default: where the shortest run of each task ends.")
+        Count | None, arg(help="Compare after so many evaluations; default: where the shortest run of each task ends.")
     ] = None,
     min_objective: Annotated[
         str, arg(help="Offset of the QD score: task, scan (the lowest objective inserted in these runs), or a number.")
@@ -209,7 +209,7 @@ def compare(
         unfinished=unfinished,
         growth=growth,
         against=against,
-        command=command(*sys.argv[1:]),
+        command=command(*sys.argv[1:], program="gaits"),
         progress=lambda step: say(f"{step} ..."),
     )
     for name, why in collection.skipped.items():

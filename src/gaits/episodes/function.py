@@ -20,4 +20,5 @@ class FunctionPlayer(Player):
         taken = np.array(list(iter(job.take, None)), int)
         objective, measures = self.function.evaluate(job.solutions[taken // job.episodes_each])
         job.objective[taken], job.measures[taken] = objective, measures
-        job.end[taken] = np.where(np.isfinite(objective), TRUNCATED, NON_FINITE)
+        inside = np.isfinite(objective) & (objective >= self.function.lowest)
+        job.end[taken] = np.where(inside, TRUNCATED, NON_FINITE)

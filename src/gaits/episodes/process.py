@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 import time
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import Any
+
+import cloudpickle
 
 from gaits.console import describe
 from gaits.episodes.episode import Episode
@@ -43,7 +46,7 @@ class ProcessPlayer(Player):
             self.process.start()
         there.close()
         try:
-            self.pipe.send(self.task)
+            self.pipe.send(cloudpickle.dumps(self.task))  # also what a cell of a notebook defined
             self._receive(SECONDS_TO_START)
         except (EOFError, OSError):
             raise EpisodeFailed(
@@ -107,7 +110,7 @@ def serve(pipe: Connection) -> None:
     """What the process does: play what it is sent until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which finishes the iteration
     try:
-        task: Task = pipe.recv()  # here, not as an argument: what cannot be imported is then said in words
+        task: Task = pickle.loads(pipe.recv())  # here, not as an argument: what cannot be imported is then said in words
         player = task.problem.make_player(task)
         pipe.send((True, None))
     except Exception as error:

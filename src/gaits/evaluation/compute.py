@@ -15,7 +15,7 @@ class Compute:
     """What episodes are played and critics trained on. It changes the speed of a run and nothing else."""
 
     workers: int | None = None
-    """Threads to play episodes on; processes, for an environment in Python. Default: one per core."""
+    """Threads to play episodes on; processes, for an environment in Python. None is one per core."""
     scheduler: str | None = None
     """Play episodes on a Dask cluster (needs gaits[cluster]): its address such as tcp://HOST:8786, its scheduler's file,
     local for --workers processes here, or slurm for --workers jobs."""
@@ -28,7 +28,7 @@ class Compute:
     tls_key: str | None = None
     """File of the certificate's key."""
     learner_cores: int | None = None
-    """Cores that critics train on while episodes run; default: all, shared with the workers."""
+    """Cores that critics train on while episodes run; None is all, shared with the workers."""
 
     def __post_init__(self) -> None:
         for name in ("workers", "learner_cores"):

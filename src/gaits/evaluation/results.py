@@ -34,7 +34,9 @@ class Results:
     objective: np.ndarray  # (n,) float64, mean return over the episodes
     measures: np.ndarray  # (n, k) float64, mean over the episodes
     length: np.ndarray  # (n,) int64, steps over all episodes
-    failed: np.ndarray  # (n,) bool: an episode met numbers that are not finite, and ended just before
+    failed: (
+        np.ndarray
+    )  # (n,) bool: numbers were not finite, and an episode ended just before; or outside a function's domain
     episode_objective: np.ndarray  # (n, E) float64
     episode_measures: np.ndarray  # (n, E, k) float64
     seeds: np.ndarray  # (n, E) int64, of the episodes

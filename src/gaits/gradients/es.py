@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import rankdata
+import scipy  # whose statistics come when they are used
 
 from gaits import memory, rows
 from gaits.evaluation.results import Results
@@ -20,7 +20,7 @@ def centred_ranks(values: np.ndarray, ties: TieRanks = "order") -> np.ndarray:
     Equal values rank in the order they come ("order", as in the released code but with a stable sort), or share their
     mean rank ("average": where all are equal, all get 0 and so does the gradient).
     """
-    ranks = rankdata(values, method="ordinal" if ties == "order" else "average", axis=-1) - 1.0
+    ranks = scipy.stats.rankdata(values, method="ordinal" if ties == "order" else "average", axis=-1) - 1.0
     return ranks / max(values.shape[-1] - 1, 1) - 0.5
 
 

@@ -33,6 +33,8 @@ from gaits.tasks import Task
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gaits.runs.pictures import Picture
+
 
 @dataclass(frozen=True)
 class Run:
@@ -140,6 +142,17 @@ class Run:
         if len(rows):
             archive.add(np.zeros((len(rows), 0)), self.history["objective"][rows], self.history["measures"][rows])
         return archive
+
+    def plot(self) -> Picture:
+        """The archive, and how it came about: a Matplotlib figure that notebooks show, and ``savefig`` saves."""
+        from gaits.runs.pictures import draw_run
+
+        return draw_run(self)
+
+    def _repr_html_(self) -> str:
+        from gaits.runs.pictures import describe_run
+
+        return describe_run(self)
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r}: {self.config.algorithm} on {self.config.task}, seed {self.config.seed})"

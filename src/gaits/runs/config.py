@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gaits.algorithms import ALGORITHMS, Algorithm
+from gaits.algorithms import ALGORITHMS, Algorithm, settings_for
 from gaits.checks import check_label, check_source, lookup, make_settings, positive, whole_number
 from gaits.console import brief, command
 from gaits.reading import Refused, read_json
@@ -124,8 +124,8 @@ class Config:
 
     @property
     def changed_settings(self) -> dict[str, Any]:
-        """Settings of the algorithm that are not its defaults."""
-        return _changed(self.settings, dataclasses.asdict(ALGORITHMS[self.algorithm].settings()))
+        """Settings of the algorithm that are not its defaults on this task."""
+        return _changed(self.settings, dataclasses.asdict(settings_for(self.make_task(), self.algorithm, {})))
 
     @property
     def command(self) -> str:
@@ -140,7 +140,7 @@ class Config:
                 words += [f"--{option}", *(value if isinstance(value, (list, tuple)) else [value])]
         if self.name is not None:
             words += ["--name", self.name]
-        return command(*words)
+        return command(*words, program="gaits")
 
     def resume_command(self, folder: Path) -> str:
         """The command line that goes on with this run."""
@@ -167,10 +167,10 @@ def _own_fields(task: Task) -> dict[str, Any]:
 
 def make_config(task: str | Task, algorithm: str, settings: dict[str, Any], **fields: Any) -> Config:
     """A checked config, with the defaults of the task and the algorithm written out."""
-    entry = lookup("algorithm", algorithm, ALGORITHMS)
-    resolved: Any = make_settings(entry.settings, algorithm, settings)
+    lookup("algorithm", algorithm, ALGORITHMS)
     if isinstance(task, str):
         task = make_task(task)
+    resolved = settings_for(task, algorithm, settings)
     own = None
     known = TASKS.get(task.name)
     changed = known is None or known.problem != task.problem or _own_fields(known) != _own_fields(task)

@@ -103,6 +103,7 @@ def _execute(
         overview.start(run)
     common: dict[str, Any] = {
         **vars(compute),
+        "progress": False,
         "watchers": () if overview is None else (overview.watch(run),),
         "callback": lambda row, archive: stop is not None and stop.is_set(),
     }

@@ -13,11 +13,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from gaits.progress import duration, print_line
+from gaits.progress import Watcher, duration, print_line
 from gaits.study.execute import Outcome
 from gaits.study.plan import PlannedRun, Study, Variant
 from gaits.tasks import Task
-from gaits.training import Watcher
 
 COMPLETE = ("done", "skipped")
 FAILED = ("refused", "failed", "disk full")
@@ -107,7 +106,7 @@ def _cell(run: PlannedRun) -> tuple[str, str]:
     return run.task.name, run.variant.name
 
 
-class RunWatcher:
+class RunWatcher(Watcher):
     """Tells the overview about one run. A run closes its watchers; the overview stays open for the next."""
 
     def __init__(self, overview: Overview, run: PlannedRun) -> None:
@@ -115,9 +114,6 @@ class RunWatcher:
 
     def update(self, row: dict[str, float], archive: Any) -> None:
         self.overview.update(self.run, row)
-
-    def close(self) -> None:
-        pass
 
 
 def describe(row: dict[str, float]) -> str:

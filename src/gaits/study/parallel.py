@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from gaits.evaluation import Compute
+from gaits.progress import Watcher
 from gaits.study.execute import Outcome, execute
 from gaits.study.overview import Overview, RunWatcher
 from gaits.study.plan import PlannedRun
 from gaits.tasks import OURS, register_task
-from gaits.training import Watcher
 
 POLL = 0.25
 SECONDS_TO_END = 5.0

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gaits.algorithms import ALGORITHMS
+from gaits.algorithms import ALGORITHMS, settings_for
 from gaits.checks import check_label, lookup, make_settings, whole_number
 from gaits.console import command
 from gaits.runs.files import write_text
@@ -31,15 +31,16 @@ class Variant:
     """Resolved: defaults are written out, so that a study goes on the same when defaults change."""
 
 
-def make_variant(name: str, algorithm: str, settings: dict[str, Any]) -> Variant:
-    """A checked variant; ``settings`` are those that differ from the algorithm's defaults."""
+def make_variant(name: str, algorithm: str, settings: dict[str, Any], tasks: Iterable[Task] = ()) -> Variant:
+    """A checked variant; ``settings`` are those that differ from the defaults. What suits a task better is left to it."""
     check_label("A variant's name", name)
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", name):
         raise ValueError(f"A variant's name becomes part of folder names: letters, digits and _ . + - only; got {name!r}.")
     if name != algorithm and name in ALGORITHMS:
         raise ValueError(f"A variant of {algorithm} cannot be called {name!r}, the name of an algorithm.")
     resolved: Any = make_settings(lookup("algorithm", algorithm, ALGORITHMS).settings, algorithm, settings)
-    return Variant(name, algorithm, dataclasses.asdict(resolved))
+    left = {name for task in tasks for name in task.problem.suited} - set(settings)
+    return Variant(name, algorithm, {key: value for key, value in dataclasses.asdict(resolved).items() if key not in left})
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class PlannedRun:
 
     @property
     def settings(self) -> dict[str, Any]:
-        return self.variant.settings
+        return dataclasses.asdict(settings_for(self.task, self.algorithm, self.variant.settings))
 
     @property
     def name(self) -> str:

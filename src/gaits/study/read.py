@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tomllib
 import typing
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from gaits.algorithms import ALGORITHMS
+from gaits.algorithms import ALGORITHMS, settings_for
 from gaits.checks import lookup, make_settings
 from gaits.console import brief
-from gaits.reading import JSON_BYTES, parse_json, read_bytes
+from gaits.reading import JSON_BYTES, parse_json, parse_toml, read_bytes
 from gaits.study.plan import FILE, VERSION, Study, Variant, make_variant, parse_seeds
 from gaits.tasks import TASKS, Changes, Task
 
@@ -55,17 +54,7 @@ def load_study(path: str | Path) -> Study:
     with _in(str(file)):
         if file.suffix == ".json":
             return _from_json(text)
-        return make_study(_parse_toml(text), file.stem)
-
-
-def _parse_toml(text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        end = f"at line {text.count(chr(10)) + 1}, the end of the file"
-        raise ValueError(f"This is not TOML: {str(error).replace('at end of document', end)}.") from None
-    except RecursionError:
-        raise ValueError("This is not a study: it is nested too deeply.") from None
+        return make_study(parse_toml(text), file.stem)
 
 
 def _from_json(text: str) -> Study:
@@ -84,7 +73,8 @@ def make_study(document: dict[str, Any], name: str) -> Study:
     for key in ("evaluations", "seeds", "tasks"):
         if key not in document:
             raise ValueError(f"{key} is missing. A study has evaluations, seeds, tasks, and algorithms or variants.")
-    study = Study(name, document["evaluations"], _seeds(document["seeds"]), _tasks(document), _variants(document))
+    tasks = _tasks(document)
+    study = Study(name, document["evaluations"], _seeds(document["seeds"]), tasks, _variants(document, tasks))
     _check_pairs(study)
     return study
 
@@ -133,7 +123,7 @@ def _check_kind(field: str, value: Any, kind: Any) -> None:
         raise ValueError(f"{field} must be {wanted}; got {value!r}.")
 
 
-def _variants(document: dict[str, Any]) -> tuple[Variant, ...]:
+def _variants(document: dict[str, Any], tasks: tuple[Task, ...]) -> tuple[Variant, ...]:
     if "algorithms" not in document and "variant" not in document:
         raise ValueError("There is nothing to run: name some algorithms, or add a [[variant]].")
     names = _names(document, "algorithms", "map_elites") if "algorithms" in document else []
@@ -147,11 +137,11 @@ def _variants(document: dict[str, Any]) -> tuple[Variant, ...]:
     for name, settings in shared.items():
         with _in(f"[settings.{name}]"):
             make_settings(ALGORITHMS[name].settings, name, settings)
-    plain = (make_variant(name, name, shared.get(name, {})) for name in names)
-    return (*plain, *(_variant(table, shared) for table in named))
+    plain = (make_variant(name, name, shared.get(name, {}), tasks) for name in names)
+    return (*plain, *(_variant(table, shared, tasks) for table in named))
 
 
-def _variant(table: dict[str, Any], shared: dict[str, dict[str, Any]]) -> Variant:
+def _variant(table: dict[str, Any], shared: dict[str, dict[str, Any]], tasks: tuple[Task, ...]) -> Variant:
     """A variant has the settings of its algorithm in this study, then its own."""
     with _in(f"[[variant]] {table.get('name', 'without a name')}"):
         for key in table:
@@ -164,7 +154,7 @@ def _variant(table: dict[str, Any], shared: dict[str, dict[str, Any]]) -> Varian
             raise ValueError(f"settings must be a table such as {{ sigma = 0.05 }}; got {own!r}.")
         if table["name"] == algorithm:
             raise ValueError(f"It needs a name of its own. For all runs of {algorithm}, write [settings.{algorithm}].")
-        return make_variant(table["name"], algorithm, {**shared.get(algorithm, {}), **own})
+        return make_variant(table["name"], algorithm, {**shared.get(algorithm, {}), **own}, tasks)
 
 
 def _names(document: dict[str, Any], key: str, example: str) -> list[str]:
@@ -188,7 +178,7 @@ def _check_pairs(study: Study) -> None:
     for task in study.tasks:
         for variant in study.variants:
             entry = ALGORITHMS[variant.algorithm]
-            settings: Any = make_settings(entry.settings, variant.algorithm, variant.settings)
+            settings = settings_for(task, variant.algorithm, variant.settings)
             with _in(f"{variant.name} on {task.name}"):
                 try:
                     entry.make(task, settings, np.random.SeedSequence(0))

@@ -9,12 +9,11 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from multiprocessing import reduction
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import cloudpickle
 import gymnasium
 import numpy as np
 from gymnasium import spaces
@@ -138,14 +137,14 @@ def name_measures(environment: Environment, k: int) -> list[str]:
 
 
 def _check_importable(environment: Environment) -> None:
-    """Worker processes import what they run, so it must be found by name."""
+    """Worker processes import what they run; what is defined in a script, a notebook or a function is sent to them."""
     for what, value in (("env", environment.make), ("measures", environment.measures), ("options", environment.options)):
         try:
-            reduction.dump(value, io.BytesIO())
+            cloudpickle.dumps(value)
         except Exception as error:
             raise ValueError(
-                f"{what} cannot be sent to worker processes ({error}). Define it at the top level of a module, "
-                "not as a lambda and not inside a function."
+                f"{what} cannot be sent to worker processes ({error}). Let it make what it needs when it is called, or "
+                "define it at the top level of a module, which they import."
             ) from None
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ class Function(Problem):
 
     dim: int
     """Number of parameters of a solution."""
+    lowest: ClassVar[float] = -math.inf
+    """The lowest objective in the function's domain. A solution below it is outside, and fails: no archive takes it."""
 
     def evaluate(self, solutions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Objectives (n,) and measures (n, k) of solutions (n, dim)."""

@@ -3,13 +3,14 @@
 The measures are sums of the two halves of a solution, each coordinate limited to [-5.12, 5.12] (beyond, it counts as
 5.12 / x). Most of the measure space can only be reached when many coordinates move together, so plain mutation stays
 near the middle, and following the gradients does not. The objective is a shifted sphere or Rastrigin function, scaled so
-that 100 is the optimum and 0 the corner of the box farthest from it.
+that 100 is the optimum and 0 the corner of the box farthest from it. Nothing holds solutions inside the box, and far beyond
+it objectives fall without end; those below 0 are refused, as by the minimum acceptance threshold of CMA-MAE.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -26,6 +27,8 @@ class LinearProjection(Function):
 
     dim: int = 100
     objective: Literal["sphere", "rastrigin"] = "sphere"
+    lowest: ClassVar = 0.0
+    suited: ClassVar = {"sigma": 0.5}  # of a box 10 wide; mutations of 0.02, for weights of networks, stay where they begin
 
     def evaluate(self, solutions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         x = solutions.astype(np.float64)

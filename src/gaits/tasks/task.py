@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
+import inspect
 import itertools
 import math
 import re
@@ -40,9 +42,9 @@ class Changes:
     grid: tuple[int, ...] | None = None
     """Cells along each measure, instead of the task's."""
     archive: str | None = None
-    """grid (default), or cvt: cells of about equal size around centroids."""
+    """grid, or cvt: cells of about equal size around centroids, instead of the task's."""
     cells: int | None = None
-    """Cells of a cvt archive; default: as many as the grid has."""
+    """Cells of a cvt archive; None is as many as the grid has."""
     objective_range: tuple[float, float] | None = None
     """Min and max objective, instead of the task's."""
     max_steps: int | None = None
@@ -174,8 +176,8 @@ class Task:
     ) -> Task:
         """A task from any Gymnasium environment.
 
-        Episodes are played in worker processes, which import ``env`` and ``measures``: define them at the top level of a
-        module. An evaluation with seed s is the episode that ``reset(seed=s)`` starts.
+        Episodes are played in worker processes, which import ``env`` and ``measures``, or are sent them where a script or a
+        notebook defines them. An evaluation with seed s is the episode that ``reset(seed=s)`` starts.
 
         Args:
             env: An id that Gymnasium knows, with the module that registers it (``my_robots:MyBiped-v0``) if that is not
@@ -195,6 +197,9 @@ class Task:
         """
         from gaits.tasks.environment import find_sizes, make_environment, name_measures
 
+        for option in options:  # one that looks like a field of the task was hardly meant for the environment
+            if close := difflib.get_close_matches(option, inspect.signature(cls.from_env).parameters, n=1, cutoff=0.8):
+                raise ValueError(f"No field of a task is called {option!r}. Did you mean {close[0]!r}?")
         environment = make_environment(env, measures, options, deadline)
         obs_dim, action_dim, limit = find_sizes(environment)
         label = str(name or (env if isinstance(env, str) else getattr(env, "__name__", type(env).__name__)))
