@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import tyro
 
 from gaits.commands.lists import algorithms, bench, tasks
-from gaits.commands.repertoire import adapt, explore, export, video
+from gaits.commands.repertoire import adapt, demo, explore, export, video
 from gaits.commands.studies import compare, evaluate, study
 from gaits.commands.training import make_train, resume
 from gaits.commands.upkeep import check, prune
@@ -39,6 +39,7 @@ def make_app(args: Sequence[str]) -> tyro.extras.SubcommandApp:
         evaluate,
         compare,
         explore,
+        demo,
         adapt,
         video,
         export,
