@@ -13,6 +13,7 @@ MODULES = (
     "camera.js",
     "scene.js",
     "robot.js",
+    "film.js",
     "timeline.js",
     "lane.js",
     "stage.js",
@@ -21,6 +22,9 @@ MODULES = (
     "legend.js",
     "damage.js",
     "runs.js",
+    "beside.js",
+    "gif.js",
+    "save.js",
     "app.js",
 )
 """In an order in which each imports only from earlier ones, so that they can also be joined into one."""

@@ -1,12 +1,14 @@
 // The archive as a map: a strip with its profile, a heatmap or a nested grid, to be hovered, clicked and walked by keys.
 
 import { clamp, digitsFor, number, onTheme, sharpen, themed } from "./dom.js";
-import { makeLayout } from "./layout.js";
+import { makeLayout, ticksOf } from "./layout.js";
 
 const MARGIN = { left: 46, right: 6, top: 6, bottom: 40 };
 const STRIP = 40;
 const DOT = 2.4;
 const FAR_STEP = 10;
+const WHOLE = { x: 0, y: 0, w: 1, h: 1 };
+const [ZOOM, MOST_ZOOM, DRAGGED] = [1.6, 40, 4]; // by one step, at most, and pixels from which on a press is a drag
 
 /** The raster of an archive in the colours of its values, one pixel per cell, bottom row last: ready to be scaled up. */
 export function paintRaster(layout, values, scale) {
@@ -26,13 +28,17 @@ export function paintRaster(layout, values, scale) {
 }
 
 export class MapView {
-  /** `onpick(cell, add)` when a filled cell is chosen, `onhover(cell or null)` when the cursor or the keys move. */
-  constructor(canvas, { onpick, onhover }) {
-    Object.assign(this, { canvas, onpick, onhover, marks: [], rings: null, cursor: null, hovered: null, layout: null });
-    canvas.addEventListener("pointermove", (event) => this.hover(this.pick(event)));
+  /**
+   * `onpick(cell, add)` when a filled cell is chosen, `onhover(cell or null)` when the cursor or the keys move, `onview(part)`
+   * when another part of the map is looked at.
+   */
+  constructor(canvas, { onpick, onhover, onview }) {
+    Object.assign(this, { canvas, onpick, onhover, onview, marks: [], framed: null, cursor: null, hovered: null, layout: null });
+    this.part = WHOLE; // of the map that is seen, as shares of its sides
     canvas.addEventListener("pointerleave", () => this.hover(null));
-    canvas.addEventListener("click", (event) => this.choose(this.pick(event), event.shiftKey));
+    canvas.addEventListener("click", (event) => this.dragged || this.choose(this.pick(event), event.shiftKey));
     canvas.addEventListener("keydown", (event) => this.key(event));
+    this.watchView();
     canvas.addEventListener("focus", () => this.draw());
     canvas.addEventListener("blur", () => this.leave());
     new ResizeObserver(() => this.refresh()).observe(canvas);
@@ -42,6 +48,7 @@ export class MapView {
   /** Show an archive; what is filled comes with `paint`. */
   show(archive) {
     this.layout = makeLayout(archive);
+    this.part = WHOLE;
     this.canvas.classList.toggle("flat", this.layout.flat);
     [this.cursor, this.hovered] = [null, null];
   }
@@ -70,8 +77,9 @@ export class MapView {
     return !Number.isNaN(this.known[cell]);
   }
 
-  mark(marks, rings = null) {
-    Object.assign(this, { marks, rings });
+  /** Frames around cells: `marks` in colours of their own, `framed` in ink. */
+  mark(marks, framed = null) {
+    Object.assign(this, { marks, framed });
     this.draw();
   }
 
@@ -90,8 +98,9 @@ export class MapView {
 
   /** Where a cell's middle is on the canvas. */
   spot(cell, area = this.area) {
-    const { spots } = this.layout;
-    return [area.left + spots[2 * cell] * area.width, area.top + (1 - spots[2 * cell + 1]) * area.height];
+    const [{ spots }, { x, y, w, h }] = [this.layout, this.part];
+    const [u, v] = [(spots[2 * cell] - x) / w, (spots[2 * cell + 1] - y) / h];
+    return [area.left + u * area.width, area.top + (1 - v) * area.height];
   }
 
   /** Where a cell's dot is above the strip. */
@@ -119,8 +128,8 @@ export class MapView {
     const [u, v] = [(x - area.left) / area.width, 1 - (y - area.top) / area.height];
     if (u < 0 || u >= 1 || v < 0) return null;
     if (v >= 1) return this.layout.flat ? this.nearestDot(x, y, area) : null;
-    const { labels, width, height } = this.layout;
-    const cell = labels[Math.floor(v * height) * width + Math.floor(u * width)];
+    const [{ labels, width, height }, part] = [this.layout, this.part];
+    const cell = labels[Math.floor((part.y + v * part.h) * height) * width + Math.floor((part.x + u * part.w) * width)];
     if (!this.layout.flat || !Number.isNaN(this.values[cell])) return cell;
     return this.nearestDot(x, null, area); // cells of a strip can be narrower than a pixel
   }
@@ -134,6 +143,54 @@ export class MapView {
       if (distance < best) [best, found] = [distance, cell];
     }
     return found;
+  }
+
+  // --- which part is seen -----------------------------------------------------------------------------------------
+
+  /** Ctrl and the wheel zoom where the pointer is; a drag moves what is zoomed. */
+  watchView() {
+    this.canvas.addEventListener("wheel", (event) => {
+      if (!this.layout || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      const { left, top, width, height } = this.area;
+      this.zoom(event.deltaY < 0 ? ZOOM : 1 / ZOOM, (event.offsetX - left) / width, 1 - (event.offsetY - top) / height);
+    }, { passive: false });
+    this.canvas.addEventListener("pointerdown", ({ offsetX, offsetY }) => {
+      [this.pressed, this.dragged] = [[offsetX, offsetY, this.part], false];
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      if (event.buttons === 1 && this.pressed && this.part !== WHOLE) this.drag(event);
+      else this.hover(this.pick(event));
+    });
+  }
+
+  drag({ offsetX, offsetY }) {
+    const [x, y, part] = this.pressed;
+    this.dragged ||= Math.hypot(offsetX - x, offsetY - y) > DRAGGED;
+    if (!this.dragged) return;
+    const { width, height } = this.area;
+    this.look({ ...part, x: part.x - ((offsetX - x) / width) * part.w, y: part.y + ((offsetY - y) / height) * part.h });
+  }
+
+  /** Look closer (`by` above 1) or from further away, so that the point at shares `u`, `v` of the picture stays there. */
+  zoom(by, u = 0.5, v = 0.5) {
+    const { x, y, w, h } = this.part;
+    const [wide, high] = [clamp(w / by, 1 / MOST_ZOOM, 1), this.layout.flat ? 1 : clamp(h / by, 1 / MOST_ZOOM, 1)];
+    this.look({ x: x + u * (w - wide), y: y + v * (h - high), w: wide, h: high });
+  }
+
+  /** See this part, as far as there is a map; `quietly` when another map says so. */
+  look({ x, y, w, h }, quietly = false) {
+    this.part = w >= 1 ? WHOLE : { x: clamp(x, 0, 1 - w), y: clamp(y, 0, 1 - h), w, h };
+    if (!quietly) this.onview(this.part);
+    this.refresh();
+  }
+
+  /** See the part around a cell, if it is not in sight. */
+  follow(cell) {
+    const [{ spots }, { x, y, w, h }] = [this.layout, this.part];
+    const [u, v] = [spots[2 * cell], this.layout.flat ? 0.5 : spots[2 * cell + 1]];
+    if (u < x || u > x + w || v < y || v > y + h) this.look({ x: u - w / 2, y: v - h / 2, w, h });
   }
 
   // --- what people do ---------------------------------------------------------------------------------------------
@@ -162,6 +219,10 @@ export class MapView {
     const directions = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
     if (event.key in directions) this.move(this.step(...directions[event.key]));
     else if (event.key === "Home") this.move(this.best);
+    else if (event.key === "+" || event.key === "-") {
+      this.zoom(event.key === "+" ? ZOOM : 1 / ZOOM);
+      if (this.cursor !== null) this.follow(this.cursor);
+    }
     else if (event.key === "Enter") this.choose(this.cursor ?? this.best, event.shiftKey);
     else return;
     event.preventDefault();
@@ -169,6 +230,7 @@ export class MapView {
 
   move(cell) {
     if (cell === null) return;
+    this.follow(cell);
     this.cursor = this.hovered = cell;
     this.onhover(cell);
     this.draw();
@@ -217,17 +279,26 @@ export class MapView {
     context.fillStyle = themed("empty");
     context.fillRect(area.left, area.top, area.width, area.height);
     context.imageSmoothingEnabled = false;
-    context.drawImage(this.picture, area.left, area.top, area.width, area.height);
-    this.drawLines(context, area);
+    const [{ x, y, w, h }, { width, height }] = [this.part, this.picture];
+    const seen = [x * width, (1 - y - h) * height, w * width, h * height];
+    context.drawImage(this.picture, ...seen, area.left, area.top, area.width, area.height);
     this.drawAxes(context, area);
+    if (this.layout.flat) this.drawLevels(context, area);
+    context.save();
+    context.beginPath();
+    context.rect(area.left - 5, 0, area.width + 10, this.canvas.clientHeight - MARGIN.bottom + 5); // frames at the edge, too
+    if (this.part !== WHOLE) context.clip();
+    this.drawLines(context, area);
     if (this.layout.flat) this.drawProfile(context, area);
     this.drawMarks(context, area);
+    context.restore();
   }
 
   drawLines(context, area) {
     context.fillStyle = themed("panel");
-    for (const x of this.layout.lines.x) context.fillRect(area.left + x * area.width - 1, area.top, 2, area.height);
-    for (const y of this.layout.lines.y) context.fillRect(area.left, area.top + y * area.height - 1, area.width, 2);
+    const [{ lines }, { x, y, w, h }] = [this.layout, this.part];
+    for (const at of lines.x) context.fillRect(area.left + ((at - x) / w) * area.width - 1, area.top, 2, area.height);
+    for (const at of lines.y) context.fillRect(area.left, area.top + (1 - (1 - at - y) / h) * area.height - 1, area.width, 2);
   }
 
   drawAxes(context, area) {
@@ -236,7 +307,7 @@ export class MapView {
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = themed("muted");
     context.textAlign = "center";
-    for (const { at, text } of x.ticks) {
+    for (const { at, text } of ticksOf(x, this.part.x, this.part.w)) {
       context.textAlign = at === 1 ? "right" : at === 0 ? "left" : "center";
       context.fillText(text, area.left + at * area.width, bottom + 15);
     }
@@ -244,7 +315,7 @@ export class MapView {
     context.fillText(label(x), area.left + area.width / 2, bottom + 32, area.width);
     if (!y) return;
     context.textAlign = "right";
-    for (const { at, text } of y.ticks) {
+    for (const { at, text } of ticksOf(y, this.part.y, this.part.h)) {
       const inward = at === 1 ? 9 : at === 0 ? 0 : 4;
       context.fillText(text, area.left - 6, bottom - at * area.height + inward);
     }
@@ -256,7 +327,8 @@ export class MapView {
     context.restore();
   }
 
-  drawProfile(context, area) {
+  /** Lines at zero and at both ends of what the profile above a strip shows. */
+  drawLevels(context, area) {
     const [low, high] = this.profileRange;
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "right";
@@ -269,6 +341,9 @@ export class MapView {
       context.fillStyle = themed("muted");
       context.fillText(number(value, digitsFor(high - low)), area.left - 6, y + 4);
     }
+  }
+
+  drawProfile(context, area) {
     for (let cell = 0; cell < this.values.length; cell++) {
       if (Number.isNaN(this.values[cell])) continue;
       context.fillStyle = `rgb(${this.scale.color(this.values[cell])})`;
@@ -279,7 +354,7 @@ export class MapView {
   }
 
   drawMarks(context, area) {
-    for (const cell of this.rings ?? []) this.outline(context, area, cell, themed("ink"), 1.5, 0.55);
+    for (const cell of this.framed ?? []) this.outline(context, area, cell, themed("ink"), 1.5, 0.55);
     for (const { cell, color } of this.marks) this.outline(context, area, cell, color, 3, 1);
     if (this.hovered !== null) this.outline(context, area, this.hovered, themed("ink"), 2, 0.8);
     const focused = this.cursor !== null && document.activeElement === this.canvas;
@@ -290,8 +365,9 @@ export class MapView {
   outline(context, area, cell, color, width, alpha) {
     const [x, y] = this.spot(cell, area);
     const grid = this.layout.labels.length === this.layout.cells;
-    const w = Math.max(grid ? area.width / this.layout.width : 10, this.layout.flat ? 3 : 7);
-    const h = Math.max(grid || this.layout.flat ? area.height / this.layout.height : 10, 7);
+    const [wide, high] = [area.width / this.layout.width / this.part.w, area.height / this.layout.height / this.part.h];
+    const w = Math.max(grid ? wide : 10, this.layout.flat ? 3 : 7);
+    const h = Math.max(grid || this.layout.flat ? high : 10, 7);
     context.save();
     context.globalAlpha = alpha;
     for (const [style, line] of [[themed("panel"), width + 2], [color, width]]) {
