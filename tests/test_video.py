@@ -111,8 +111,9 @@ def test_a_robot_of_mujocos(tmp_path):
 def test_an_environment_of_ones_own(tmp_path, capsys):
     """Its own pictures, in the middle of the page; a run's files do not say which code draws them, so the user does."""
     run = make_run(tmp_path / "run", own_tasks.drawn(), "map_elites")
+    gaits.TASKS.pop("drawn")
     assert main(["video", str(run.folder), "--seconds", "0.5", "--size", "64", "96"]) == 2
-    assert "--task MODULE:NAME" in capsys.readouterr().err
+    assert "name the task again: --task MODULE:NAME" in capsys.readouterr().err
     assert main(["video", str(run.folder), "--seconds", "2", "--size", "64", "96", "--task", "own_tasks:drawn"]) == 0
     _, frames = read(run.folder / "best.mp4")
     assert len(frames) == 60

@@ -40,7 +40,7 @@ def test_colours_are_the_tasks_and_their_ends_say_what_lies_beyond(monkeypatch):
         save_archive_figure(archive, task, io.BytesIO(), limits=limits)
     clipped, whole = (figure.axes[-1] for figure in drawn)
     assert [text.get_text() for text in clipped.texts] == ["to -7", "to 2,600"]
-    assert whole.texts == []
+    assert len(whole.texts) == 0
     assert [figure.axes[0].images[0].get_clim() for figure in drawn] == [(0.0, 2500.0), (-10.0, 3000.0)]
 
 

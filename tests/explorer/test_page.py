@@ -318,7 +318,7 @@ def test_mujocos_robots_and_environments_that_draw_themselves(open_page, tmp_pat
         until(lambda: "undamaged" in page.locator(".lane .numbers").inner_text())
         page.locator("#pin-current").click()
         page.locator("#runs button").nth(1).click()  # beside it, on one clock
-        until(lambda: "place 1" in page.locator(".lane .numbers").nth(1).inner_text())
+        page.locator(".lane").nth(1).get_by_text("place 1").wait_for()  # its process takes seconds to start
         assert page.locator("#damage").is_hidden()
         assert page.locator(".contacts").nth(1).is_hidden()
         page.locator("#scrub").fill("1")
