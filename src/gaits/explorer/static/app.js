@@ -7,10 +7,11 @@ import { DamagePanel } from "./damage.js";
 import { $, initTheme, number, onTheme } from "./dom.js";
 import { positionOf } from "./layout.js";
 import { drawLegend, showTip } from "./legend.js";
+import { Limits } from "./limits.js";
 import { MapView } from "./map.js";
 import { Past } from "./past.js";
 import { RunStrip, showDetails, valuesOf } from "./runs.js";
-import { saveCsv, saveGif, savePng } from "./save.js";
+import { wireFiles } from "./save.js";
 import { makeSource } from "./source.js";
 import { Stage } from "./stage.js";
 
@@ -24,7 +25,7 @@ class Explorer {
     this.source = makeSource();
     this.archives = new Map();
     this.colour = "objective";
-    this.limits = { of: "runs", own: null };
+    this.limits = new Limits({ shown: () => this.range(this.id), onchange: () => this.repaint() });
     this.damage = new DamagePanel(() => this.stage.replay());
     this.map = new MapView($("map"), {
       onpick: (cell, add) => this.play(cell, add),
@@ -167,36 +168,20 @@ class Explorer {
     $("damage").hidden = !robot.joints.length; // pictures cannot be damaged
   }
 
-  /** Objectives of all runs of a task have the same colours. */
   range(id) {
-    const { task, limits } = this.runs[id];
-    if (this.limits.of === "own") return this.limits.own;
-    const numbers = this.runs.filter((run) => run.task === task).map((run) => run.numbers);
-    const known = numbers.filter((one) => one.objective_max !== null);
-    if (this.limits.of === "task" || !known.length) return limits;
-    const [least, most] = [Math.min(...known.map((one) => one.objective_min)), Math.max(...known.map((one) => one.objective_max))];
-    return [most > limits[0] ? limits[0] : least, most]; // if none does better than nothing, as far down as they go
-  }
-
-  /** Other limits of the colours were chosen; one's own begin as what is shown. */
-  chooseLimits() {
-    const own = $("limits-of").value === "own";
-    const inputs = [$("limits-low"), $("limits-high")];
-    if (own && this.limits.of !== "own") this.range(this.id).forEach((value, i) => (inputs[i].value = Number(value.toPrecision(3))));
-    const [low, high] = inputs.map((input) => input.valueAsNumber);
-    const wrong = own && !(low < high);
-    inputs.forEach((input) => input.setAttribute("aria-invalid", wrong));
-    $("limits-own").hidden = !own;
-    if (wrong) return;
-    this.limits = { of: $("limits-of").value, own: [low, high] };
-    if (this.archive) this.paint();
-    this.strip.refresh();
+    return this.limits.range(this.runs[id], this.runs);
   }
 
   /** Another moment was chosen. */
   moved() {
     if (this.archive) this.paint();
     this.freshen();
+  }
+
+  /** All maps have other colours. */
+  repaint() {
+    if (this.archive) this.paint();
+    this.strip.refresh();
   }
 
   paint() {
@@ -238,7 +223,7 @@ class Explorer {
   /** Another part of the map is looked at: the one beside it follows. */
   seen(part) {
     document.querySelector(".zoom").classList.toggle("in", part.w < 1);
-    if (this.beside.archive) this.beside.map.look(part, true);
+    if (this.beside.archive) this.beside.map.view.look(part, true);
   }
 
   // --- cells ------------------------------------------------------------------------------------------------------
@@ -304,12 +289,9 @@ class Explorer {
       });
     }
     $("pin-current").addEventListener("click", () => this.stage.pinCurrent());
-    $("zoom-in").addEventListener("click", () => this.archive && this.map.zoom(2));
-    $("zoom-out").addEventListener("click", () => this.archive && this.map.zoom(0.5));
-    $("details-copy").addEventListener("click", () => this.copy($("details-command").textContent));
-    $("save-png").addEventListener("click", () => this.archive && savePng(this.fileName, this.pictureTitle));
-    $("save-csv").addEventListener("click", () => this.archive && saveCsv(this.fileName, this.archive));
-    $("save-gif").addEventListener("click", () => this.saveGif());
+    $("zoom-in").addEventListener("click", () => this.archive && this.map.view.zoom(true));
+    $("zoom-out").addEventListener("click", () => this.archive && this.map.view.zoom(false));
+    wireFiles(this);
     $("show-help").addEventListener("click", () => $("help").showModal());
     if (!this.source.live) {
       const needs = "Damage, other seeds and other cells need the live explorer: gaits explore RUN";
@@ -320,37 +302,6 @@ class Explorer {
     document.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.legend()).observe($("legend"));
     onTheme(() => this.archive && this.paint());
-    for (const id of ["limits-of", "limits-low", "limits-high"]) $(id).addEventListener("change", () => this.chooseLimits());
-  }
-
-  async copy(text) {
-    try {
-      await navigator.clipboard.writeText(text);
-    } catch {
-      this.complain(new Error("This browser does not let the page copy. Mark the text instead, and copy that."));
-    }
-  }
-
-  get fileName() {
-    const { task, algorithm, seed } = this.run;
-    return `${task}-${algorithm}-seed${seed}`.toLowerCase().replace(/[^a-z0-9._-]+/g, "_");
-  }
-
-  get pictureTitle() {
-    const other = this.beside.run ? ` | ${this.beside.run.short}` : "";
-    return `${$("map-title").textContent}, ${this.run.short}${other}`;
-  }
-
-  async saveGif() {
-    const button = $("save-gif");
-    button.disabled = true;
-    try {
-      await saveGif(this.fileName, this.stage, (share) => (button.textContent = `GIF ${Math.round(100 * share)} %`));
-    } catch (error) {
-      this.complain(error);
-    }
-    button.disabled = false;
-    button.textContent = "Save GIF";
   }
 
   key(event) {

@@ -14,7 +14,7 @@ export class Beside {
         ontell(this.map, this.archive, cell);
         this.point(this.main, cell);
       },
-      onview: (part) => this.main.layout && this.main.look(part, true),
+      onview: (part) => this.main.layout && this.main.view.look(part, true),
     });
     $("beside").addEventListener("change", () => this.choose());
   }
@@ -40,8 +40,8 @@ export class Beside {
     $("second-title").textContent = `${run.short}: ${number(archive.cell.length, 0)} of ${number(archive.cells, 0)} cells`;
     $("second-map").setAttribute("aria-label", `Archive of ${run.short}. Arrows go to other elites, Enter plays.`);
     this.map.show(archive);
-    this.map.look(this.main.part, true);
     this.paint();
+    this.map.view.look(this.main.view.part, true);
   }
 
   paint() {

@@ -2,13 +2,12 @@
 
 import { clamp, digitsFor, number, onTheme, sharpen, themed } from "./dom.js";
 import { makeLayout, ticksOf } from "./layout.js";
+import { View } from "./view.js";
 
 const MARGIN = { left: 46, right: 6, top: 6, bottom: 40 };
 const STRIP = 40;
 const DOT = 2.4;
 const FAR_STEP = 10;
-const WHOLE = { x: 0, y: 0, w: 1, h: 1 };
-const [ZOOM, MOST_ZOOM, DRAGGED] = [1.6, 40, 4]; // by one step, at most, and pixels from which on a press is a drag
 
 /** The raster of an archive in the colours of its values, one pixel per cell, bottom row last: ready to be scaled up. */
 export function paintRaster(layout, values, scale) {
@@ -34,11 +33,14 @@ export class MapView {
    */
   constructor(canvas, { onpick, onhover, onview }) {
     Object.assign(this, { canvas, onpick, onhover, onview, marks: [], framed: null, cursor: null, hovered: null, layout: null });
-    this.part = WHOLE; // of the map that is seen, as shares of its sides
+    this.view = new View(canvas, () => this.layout && this.area, (part, quietly) => {
+      if (!quietly) this.onview(part);
+      this.refresh();
+    });
+    canvas.addEventListener("pointermove", (event) => this.view.drag(event) || this.hover(this.pick(event)));
     canvas.addEventListener("pointerleave", () => this.hover(null));
-    canvas.addEventListener("click", (event) => this.dragged || this.choose(this.pick(event), event.shiftKey));
+    canvas.addEventListener("click", (event) => this.view.dragged || this.choose(this.pick(event), event.shiftKey));
     canvas.addEventListener("keydown", (event) => this.key(event));
-    this.watchView();
     canvas.addEventListener("focus", () => this.draw());
     canvas.addEventListener("blur", () => this.leave());
     new ResizeObserver(() => this.refresh()).observe(canvas);
@@ -48,7 +50,7 @@ export class MapView {
   /** Show an archive; what is filled comes with `paint`. */
   show(archive) {
     this.layout = makeLayout(archive);
-    this.part = WHOLE;
+    this.view.reset(this.layout.flat);
     this.canvas.classList.toggle("flat", this.layout.flat);
     [this.cursor, this.hovered] = [null, null];
   }
@@ -98,8 +100,8 @@ export class MapView {
 
   /** Where a cell's middle is on the canvas. */
   spot(cell, area = this.area) {
-    const [{ spots }, { x, y, w, h }] = [this.layout, this.part];
-    const [u, v] = [(spots[2 * cell] - x) / w, (spots[2 * cell + 1] - y) / h];
+    const { spots } = this.layout;
+    const [u, v] = this.view.see(spots[2 * cell], spots[2 * cell + 1]);
     return [area.left + u * area.width, area.top + (1 - v) * area.height];
   }
 
@@ -128,8 +130,8 @@ export class MapView {
     const [u, v] = [(x - area.left) / area.width, 1 - (y - area.top) / area.height];
     if (u < 0 || u >= 1 || v < 0) return null;
     if (v >= 1) return this.layout.flat ? this.nearestDot(x, y, area) : null;
-    const [{ labels, width, height }, part] = [this.layout, this.part];
-    const cell = labels[Math.floor((part.y + v * part.h) * height) * width + Math.floor((part.x + u * part.w) * width)];
+    const [{ labels, width, height }, [x0, y0]] = [this.layout, this.view.place(u, v)];
+    const cell = labels[Math.floor(y0 * height) * width + Math.floor(x0 * width)];
     if (!this.layout.flat || !Number.isNaN(this.values[cell])) return cell;
     return this.nearestDot(x, null, area); // cells of a strip can be narrower than a pixel
   }
@@ -143,54 +145,6 @@ export class MapView {
       if (distance < best) [best, found] = [distance, cell];
     }
     return found;
-  }
-
-  // --- which part is seen -----------------------------------------------------------------------------------------
-
-  /** Ctrl and the wheel zoom where the pointer is; a drag moves what is zoomed. */
-  watchView() {
-    this.canvas.addEventListener("wheel", (event) => {
-      if (!this.layout || !(event.ctrlKey || event.metaKey)) return;
-      event.preventDefault();
-      const { left, top, width, height } = this.area;
-      this.zoom(event.deltaY < 0 ? ZOOM : 1 / ZOOM, (event.offsetX - left) / width, 1 - (event.offsetY - top) / height);
-    }, { passive: false });
-    this.canvas.addEventListener("pointerdown", ({ offsetX, offsetY }) => {
-      [this.pressed, this.dragged] = [[offsetX, offsetY, this.part], false];
-    });
-    this.canvas.addEventListener("pointermove", (event) => {
-      if (event.buttons === 1 && this.pressed && this.part !== WHOLE) this.drag(event);
-      else this.hover(this.pick(event));
-    });
-  }
-
-  drag({ offsetX, offsetY }) {
-    const [x, y, part] = this.pressed;
-    this.dragged ||= Math.hypot(offsetX - x, offsetY - y) > DRAGGED;
-    if (!this.dragged) return;
-    const { width, height } = this.area;
-    this.look({ ...part, x: part.x - ((offsetX - x) / width) * part.w, y: part.y + ((offsetY - y) / height) * part.h });
-  }
-
-  /** Look closer (`by` above 1) or from further away, so that the point at shares `u`, `v` of the picture stays there. */
-  zoom(by, u = 0.5, v = 0.5) {
-    const { x, y, w, h } = this.part;
-    const [wide, high] = [clamp(w / by, 1 / MOST_ZOOM, 1), this.layout.flat ? 1 : clamp(h / by, 1 / MOST_ZOOM, 1)];
-    this.look({ x: x + u * (w - wide), y: y + v * (h - high), w: wide, h: high });
-  }
-
-  /** See this part, as far as there is a map; `quietly` when another map says so. */
-  look({ x, y, w, h }, quietly = false) {
-    this.part = w >= 1 ? WHOLE : { x: clamp(x, 0, 1 - w), y: clamp(y, 0, 1 - h), w, h };
-    if (!quietly) this.onview(this.part);
-    this.refresh();
-  }
-
-  /** See the part around a cell, if it is not in sight. */
-  follow(cell) {
-    const [{ spots }, { x, y, w, h }] = [this.layout, this.part];
-    const [u, v] = [spots[2 * cell], this.layout.flat ? 0.5 : spots[2 * cell + 1]];
-    if (u < x || u > x + w || v < y || v > y + h) this.look({ x: u - w / 2, y: v - h / 2, w, h });
   }
 
   // --- what people do ---------------------------------------------------------------------------------------------
@@ -220,12 +174,17 @@ export class MapView {
     if (event.key in directions) this.move(this.step(...directions[event.key]));
     else if (event.key === "Home") this.move(this.best);
     else if (event.key === "+" || event.key === "-") {
-      this.zoom(event.key === "+" ? ZOOM : 1 / ZOOM);
+      this.view.zoom(event.key === "+");
       if (this.cursor !== null) this.follow(this.cursor);
     }
     else if (event.key === "Enter") this.choose(this.cursor ?? this.best, event.shiftKey);
     else return;
     event.preventDefault();
+  }
+
+  /** See the part around a cell, if it is out of sight. */
+  follow(cell) {
+    this.view.follow(this.layout.spots[2 * cell], this.layout.flat ? 0.5 : this.layout.spots[2 * cell + 1]);
   }
 
   move(cell) {
@@ -279,7 +238,7 @@ export class MapView {
     context.fillStyle = themed("empty");
     context.fillRect(area.left, area.top, area.width, area.height);
     context.imageSmoothingEnabled = false;
-    const [{ x, y, w, h }, { width, height }] = [this.part, this.picture];
+    const [{ x, y, w, h }, { width, height }] = [this.view.part, this.picture];
     const seen = [x * width, (1 - y - h) * height, w * width, h * height];
     context.drawImage(this.picture, ...seen, area.left, area.top, area.width, area.height);
     this.drawAxes(context, area);
@@ -287,7 +246,7 @@ export class MapView {
     context.save();
     context.beginPath();
     context.rect(area.left - 5, 0, area.width + 10, this.canvas.clientHeight - MARGIN.bottom + 5); // frames at the edge, too
-    if (this.part !== WHOLE) context.clip();
+    if (!this.view.whole) context.clip();
     this.drawLines(context, area);
     if (this.layout.flat) this.drawProfile(context, area);
     this.drawMarks(context, area);
@@ -296,9 +255,9 @@ export class MapView {
 
   drawLines(context, area) {
     context.fillStyle = themed("panel");
-    const [{ lines }, { x, y, w, h }] = [this.layout, this.part];
-    for (const at of lines.x) context.fillRect(area.left + ((at - x) / w) * area.width - 1, area.top, 2, area.height);
-    for (const at of lines.y) context.fillRect(area.left, area.top + (1 - (1 - at - y) / h) * area.height - 1, area.width, 2);
+    const { lines } = this.layout;
+    for (const at of lines.x) context.fillRect(area.left + this.view.see(at, 0)[0] * area.width - 1, area.top, 2, area.height);
+    for (const at of lines.y) context.fillRect(area.left, area.top + (1 - this.view.see(0, 1 - at)[1]) * area.height - 1, area.width, 2);
   }
 
   drawAxes(context, area) {
@@ -307,7 +266,7 @@ export class MapView {
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = themed("muted");
     context.textAlign = "center";
-    for (const { at, text } of ticksOf(x, this.part.x, this.part.w)) {
+    for (const { at, text } of ticksOf(x, this.view.part.x, this.view.part.w)) {
       context.textAlign = at === 1 ? "right" : at === 0 ? "left" : "center";
       context.fillText(text, area.left + at * area.width, bottom + 15);
     }
@@ -315,7 +274,7 @@ export class MapView {
     context.fillText(label(x), area.left + area.width / 2, bottom + 32, area.width);
     if (!y) return;
     context.textAlign = "right";
-    for (const { at, text } of ticksOf(y, this.part.y, this.part.h)) {
+    for (const { at, text } of ticksOf(y, this.view.part.y, this.view.part.h)) {
       const inward = at === 1 ? 9 : at === 0 ? 0 : 4;
       context.fillText(text, area.left - 6, bottom - at * area.height + inward);
     }
@@ -365,7 +324,8 @@ export class MapView {
   outline(context, area, cell, color, width, alpha) {
     const [x, y] = this.spot(cell, area);
     const grid = this.layout.labels.length === this.layout.cells;
-    const [wide, high] = [area.width / this.layout.width / this.part.w, area.height / this.layout.height / this.part.h];
+    const [{ part }, { width: columns, height: rows }] = [this.view, this.layout];
+    const [wide, high] = [area.width / columns / part.w, area.height / rows / part.h];
     const w = Math.max(grid ? wide : 10, this.layout.flat ? 3 : 7);
     const h = Math.max(grid || this.layout.flat ? high : 10, 7);
     context.save();

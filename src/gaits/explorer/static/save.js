@@ -7,14 +7,46 @@ import { positionOf } from "./layout.js";
 const GIF = { width: 320, height: 240, rate: 20, seconds: 6 };
 const LEGEND = 46; // pixels below the map
 
-export function save(name, blob) {
+/** The buttons; `explorer` tells what is shown, and complains. */
+export function wireFiles(explorer) {
+  const name = () => `${explorer.run.task}-${explorer.run.algorithm}-seed${explorer.run.seed}`.toLowerCase().replace(/[^a-z0-9._-]+/g, "_");
+  const onclick = (id, act) =>
+    $(id).addEventListener("click", async () => {
+      try {
+        await act();
+      } catch (error) {
+        explorer.complain(error);
+      }
+    });
+  onclick("save-png", () => explorer.archive && savePng(name(), titleOf(explorer)));
+  onclick("save-csv", () => explorer.archive && saveCsv(name(), explorer.archive));
+  onclick("save-gif", async () => {
+    const button = $("save-gif");
+    button.disabled = true;
+    const tell = (share) => (button.textContent = `GIF ${Math.round(100 * share)} %`);
+    await saveGif(name(), explorer.stage, tell).finally(() => Object.assign(button, { disabled: false, textContent: "Save GIF" }));
+  });
+  onclick("details-copy", async () => {
+    try {
+      await navigator.clipboard.writeText($("details-command").textContent);
+    } catch {
+      throw new Error("This browser does not let the page copy. Mark the text instead, and copy that.");
+    }
+  });
+}
+
+function titleOf({ run, beside }) {
+  return `${$("map-title").textContent}, ${run.short}${beside.run ? ` | ${beside.run.short}` : ""}`;
+}
+
+function save(name, blob) {
   const link = el("a", { href: URL.createObjectURL(blob), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 /** The maps that are shown, with a title and what their colours mean. */
-export function savePng(name, title) {
+function savePng(name, title) {
   const maps = [$("map"), $("second-map")].filter((map) => map.clientWidth);
   const [width, height] = [maps.reduce((sum, map) => sum + map.clientWidth, 0), maps[0].clientHeight];
   const canvas = document.createElement("canvas");
@@ -41,7 +73,7 @@ export function savePng(name, title) {
 }
 
 /** One line per elite: its cell, measures, objective and robustness. */
-export function saveCsv(name, archive) {
+function saveCsv(name, archive) {
   const { cell, dims, measures, measure_names: names, objective, robustness } = archive;
   const header = ["cell", ...(dims ?? []).map((_, i) => `index ${i}`), ...names, "objective", ...(robustness ? ["robustness"] : [])];
   const rows = cell.map((one, i) => [
@@ -58,7 +90,7 @@ export function saveCsv(name, archive) {
 }
 
 /** The lanes, from now on, in real time. */
-export async function saveGif(name, stage, onprogress) {
+async function saveGif(name, stage, onprogress) {
   const { width, height, rate, seconds } = GIF;
   const columns = Math.ceil(Math.sqrt(stage.lanes.length));
   const canvas = document.createElement("canvas");
