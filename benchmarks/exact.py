@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import gaits
-from gaits.episodes import Batch, Job, make_job
+from gaits.episodes import Batch, Job, Trace, make_job
 from gaits.physics.bullet import capi, make_simulator
 from gaits.physics.bullet.player import BulletPlayer
 from gaits.physics.engine import player as engine
@@ -125,6 +125,7 @@ def compare(ours: Job, bullets: Job) -> Count:
 def numbers(job: Job, i: int) -> Iterator[np.ndarray]:
     """All that is known of an episode."""
     steps, trace = job.steps[i], job.traces[i]
+    assert isinstance(trace, Trace)
     yield from (steps.obs, steps.actions, steps.rewards, trace.positions, trace.contacts)
     yield from (job.measures[i], job.objective[i : i + 1], job.length[i : i + 1], job.end[i : i + 1])
 

@@ -91,6 +91,22 @@ class Hangs(Point):
         time.sleep(3600)
 
 
+class Drawn(Point):
+    """The same, and it can be watched: a black square on white, where the point is."""
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012
+
+    def __init__(self, render_mode=None, **options):
+        super().__init__(**options)
+        self.render_mode = render_mode
+
+    def render(self):
+        picture = np.full((60, 80, 3), 255, np.uint8)
+        x, y = np.clip(np.array([40, 30]) + 15 * self.state[:2], 5, 55).astype(int)
+        picture[y - 4 : y + 4, x - 4 : x + 4] = 0
+        return picture if self.trouble != "render" else None
+
+
 class Undeclared(Point):
     observation_space = spaces.Box(-1, 1, (3,), np.float32)
 
@@ -102,6 +118,10 @@ def mean_place(trajectory):
 def point(measures="place", name="point", env=Point, **changes):
     options = {"grid": (10, 8), "objective_range": (-20.0, 30.0), "measure_range": ((-5, 5), (-4, 4)), "hidden": (8,)}
     return gaits.Task.from_env(env, measures=measures, name=name, **{"max_steps": 30, **options, **changes})
+
+
+def drawn():
+    return point(name="drawn", env=Drawn)
 
 
 def hopper_as_env():

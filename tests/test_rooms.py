@@ -51,8 +51,9 @@ STRANGERS = [
     ("archives", "episodes"),
 ]
 
-KINDS = {"gaits.physics", "gaits.physics.mujoco", "gaits.physics.environment", "gaits.physics.world"}
-"""Modules that a kind of problem may name inside a function: its players, and what a robot's numbers are called."""
+PLAYERS = {"gaits.physics", "gaits.physics.mujoco", "gaits.physics.environment", "gaits.physics.world"}
+KINDS = PLAYERS | {"gaits.physics.figure", "gaits.physics.mujoco_figure"}
+"""Modules that a kind of problem may name inside a function: its players, its looks, and what its numbers are called."""
 
 
 def imports(path: Path) -> list[tuple[str, bool]]:

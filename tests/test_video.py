@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 
 import numpy as np
+import own_tasks
 import pytest
 from conformance.algorithm import small_task
+from synthetic import make_run
 
 import gaits
 from gaits import video
 from gaits.adaptation.damage import parse_damage
 from gaits.archives.cells import name_cell
+from gaits.cli import main
 from gaits.physics import make_simulator
 from gaits.physics.walking import SECONDS_PER_STEP
 from gaits.physics.world import start_angles
@@ -90,6 +94,34 @@ def test_several_side_by_side(run, tmp_path):
     assert frames[0].shape[0] % 4 == 0
     blank = frames[0][-60:, -60:]
     assert blank.min() > 240  # three in a grid of four
+
+
+def test_a_robot_of_mujocos(tmp_path):
+    """In real time, with the poses between its steps, which are longer than a frame."""
+    task = gaits.make_task("mj_half_cheetah", hidden=(4,), grid=(4, 4), max_steps=12)
+    run = gaits.train(task, "map_elites", evaluations=20, batch_size=20, sigma=0.5, out=tmp_path / "run", workers=1)
+    made = video.make_video(run, damage=parse_damage(["bfoot=0"], ["ffoot=0.1"]), fps=60, size=(96, 64))
+    _, frames = read(made.path)
+    assert len(frames) == round(12 * 0.05 * 60)
+    assert made.seconds == pytest.approx(0.6)
+    moved = [np.abs(a.astype(int) - b)[:64].max() > 8 for a, b in itertools.pairwise(frames)]
+    assert sum(moved) > 30
+
+
+def test_an_environment_of_ones_own(tmp_path, capsys):
+    """Its own pictures, in the middle of the page; a run's files do not say which code draws them, so the user does."""
+    run = make_run(tmp_path / "run", own_tasks.drawn(), "map_elites")
+    gaits.TASKS.pop("drawn")
+    assert main(["video", str(run.folder), "--seconds", "0.5", "--size", "64", "96"]) == 2
+    assert "name the task again: --task MODULE:NAME" in capsys.readouterr().err
+    assert main(["video", str(run.folder), "--seconds", "2", "--size", "64", "96", "--task", "own_tasks:drawn"]) == 0
+    _, frames = read(run.folder / "best.mp4")
+    assert len(frames) == 60
+    first = frames[0][:96].mean(axis=2)
+    assert first[:20].min() > 250  # a picture of 4 to 3 on a page of 2 to 3
+    assert first[24:72].min() < 80
+    assert np.abs(frames[0].astype(int) - frames[-1])[:96].max() > 100
+    gaits.TASKS.pop("drawn")
 
 
 def test_captions(run):

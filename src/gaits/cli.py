@@ -25,6 +25,7 @@ COMMANDS = {
     "evaluate": "studies",
     "compare": "studies",
     "explore": "repertoire",
+    "demo": "repertoire",
     "adapt": "repertoire",
     "video": "repertoire",
     "export": "repertoire",

@@ -238,15 +238,23 @@ def test_table_and_files(run, tmp_path):
     assert f"gaits evaluate {run.folder}" in text
 
 
-@pytest.mark.parametrize(("task", "grid"), [("qd_walker", (8, 8)), ("qd_ant", (3, 3, 3, 3))])
+@pytest.mark.parametrize(("task", "grid"), [("qd_walker", (8, 8)), ("qd_ant", (3, 3, 3, 3)), ("mj_walker", (8, 8))])
 @pytest.mark.parametrize("exhaustive", [True, False])
 def test_maps_of_several_measures(tmp_path, task, grid, exhaustive):
     task = gaits.make_task(task, hidden=(4,), max_steps=20, grid=grid)
     run = gaits.train(task, "map_elites", evaluations=16, out=tmp_path / "run", batch_size=16)
-    found = adapt(run, Damage(((task.robot.joints[0], 0.0),)), **SMALL, exhaustive=exhaustive)
+    found = adapt(run, Damage({task.problem.joints[0]: 0.0}, {task.problem.feet[0]: 0.5}), **SMALL, exhaustive=exhaustive)
     figure = recovery.draw(found)
     assert len(figure.axes) == 4  # curves, two maps, a colour bar
     recovery.save(found, tmp_path)
+
+
+def test_numbers_of_trials_do_not_touch():
+    np.testing.assert_allclose(recovery.spread(np.array([0.5, 0.1, 0.52]), 0.1), [0.5, 0.1, 0.6])
+    np.testing.assert_allclose(recovery.spread(np.array([1.0, 0.98]), 0.1), [1.0, 0.9])
+    crowd = recovery.spread(np.full(20, 0.9), 0.065)
+    np.testing.assert_allclose(np.diff(np.sort(crowd)), 1 / 19)
+    assert recovery.spread(np.zeros(0), 0.1).size == 0
 
 
 def test_a_damage_that_breaks_the_numbers_counts_as_the_worst(run, monkeypatch):

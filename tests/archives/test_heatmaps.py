@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 
 import gaits
-from gaits.archives import insert, make_archive
+from gaits.archives import heatmaps, insert, make_archive
+from gaits.archives.colors import color_limits
 from gaits.archives.heatmaps import nested, objective_grid, save_archive_figure, voronoi_cells
 
 CVT = {"archive": "cvt", "cells": 60}
@@ -23,6 +26,22 @@ def test_every_task_can_be_drawn(name, n, changes, tmp_path):
     task = gaits.make_task(name, **changes)
     save_archive_figure(filled(task, n), task, tmp_path / "archive.png")
     assert (tmp_path / "archive.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_colours_are_the_tasks_and_their_ends_say_what_lies_beyond(monkeypatch):
+    assert color_limits(gaits.make_task("qd_half_cheetah")) == (0.0, 3000.0)
+    assert color_limits(gaits.make_task("qd_walker", objective_range=(-100.0, 50.0))) == (-100.0, 50.0)
+    assert color_limits(gaits.make_task("lp_sphere")) == (0.0, 100.0)
+    task = gaits.make_task("qd_walker", grid=(2, 3))
+    archive, drawn = make_archive(task, solution_dim=1), []
+    insert(archive, np.zeros((2, 1), np.float32), np.array([-7.0, 2600.0]), np.array([[0.9, 0.1], [0.1, 0.1]]))
+    monkeypatch.setattr(heatmaps.Figure, "savefig", lambda figure, *_, **options: drawn.append(figure))
+    for limits in (None, (-10.0, 3000.0)):
+        save_archive_figure(archive, task, io.BytesIO(), limits=limits)
+    clipped, whole = (figure.axes[-1] for figure in drawn)
+    assert [text.get_text() for text in clipped.texts] == ["to -7", "to 2,600"]
+    assert len(whole.texts) == 0
+    assert [figure.axes[0].images[0].get_clim() for figure in drawn] == [(0.0, 2500.0), (-10.0, 3000.0)]
 
 
 def test_grid():

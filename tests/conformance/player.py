@@ -7,7 +7,7 @@ import pytest
 from helpers import random_solutions
 
 import gaits
-from gaits.episodes import Batch, Job, make_job
+from gaits.episodes import Batch, Job, Pictures, make_job
 
 
 def same_job(a: Job, b: Job) -> None:
@@ -61,7 +61,9 @@ class PlayerSuite:
                 assert len(episode.steps.obs) == len(episode.steps.actions) + 1 == episode.length + 1
                 assert sum(episode.steps.rewards.tolist()) == pytest.approx(episode.objective, abs=1e-9)
             assert (episode.trace is None) == bool(task.unwatchable)
-            if episode.trace is not None:
+            if isinstance(episode.trace, Pictures):
+                assert len(episode.trace.images) == 1 + episode.length // episode.trace.every
+            elif episode.trace is not None:
                 assert len(episode.trace.positions) == len(episode.trace.contacts) + 1 == episode.length + 1
 
     def test_an_episode_depends_on_its_setup_alone(self, task, players):

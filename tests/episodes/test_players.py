@@ -63,7 +63,7 @@ class TestProcess(PlayerSuite):
     @pytest.fixture(scope="class")
     @classmethod
     def task(cls):
-        return own_tasks.point()
+        return own_tasks.drawn()
 
     @classmethod
     def make(cls, task):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import signal
@@ -19,12 +20,14 @@ import pytest
 from conformance.evaluator import EvaluatorSuite
 from gymnasium import spaces
 from helpers import assert_same_archive, random_solutions, same
+from PIL import Image
 
 import gaits
 from gaits.algorithms import ALGORITHMS
 from gaits.checks import make_settings
 from gaits.cli import main
-from gaits.episodes import NON_FINITE, Batch, EpisodeFailed, Setup
+from gaits.episodes import NON_FINITE, Batch, EpisodeFailed, Setup, make_job
+from gaits.physics.pictures import Camera
 from gaits.search import Search
 from gaits.tasks.environment import Actions
 
@@ -51,6 +54,42 @@ def shared():
             return contextlib.nullcontext(evaluators[workers])
 
         yield find
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"), [({"env": own_tasks.Point}, "Point takes no render_mode"), ({"render_mode": "ansi"}, "'ansi'")]
+)
+def test_what_cannot_be_watched_says_why(options, reason):
+    task = own_tasks.point(**{"env": own_tasks.Drawn, **options})
+    assert reason in task.unwatchable
+    with pytest.raises(ValueError, match=reason):
+        task.problem.make_puppet(task)
+
+
+def test_pictures_that_are_none_say_what_was_expected():
+    task = own_tasks.point(env=own_tasks.Drawn, trouble="render")
+    assert not task.unwatchable
+    job = make_job(task, Batch(random_solutions(task, 1)), [1], trace=True)
+    with pytest.raises(EpisodeFailed, match=r"render\(\) of an environment .* must give an array .*; it gave NoneType"):
+        task.problem.make_player(task).play(job)
+
+
+def test_pictures_are_small_and_few():
+    """A long episode of large pictures, a thousand steps a second."""
+
+    class Large(own_tasks.Drawn):
+        metadata = {"render_fps": 1000}  # noqa: RUF012
+
+        def render(self):
+            return np.repeat(np.repeat(super().render(), 10, axis=0), 10, axis=1)
+
+    camera = Camera(Large(render_mode="rgb_array"), max_steps=300_000)
+    camera.env.reset(seed=1)
+    for step in range(501):
+        camera.look(step)
+    images, every, seconds = camera.develop()
+    assert (len(images), every, seconds) == (2, 500, 0.001)
+    assert Image.open(io.BytesIO(images[0])).size == (400, 300)
 
 
 class TestInProcesses(EvaluatorSuite):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import own_tasks
 from synthetic import make_run
 
 import gaits
@@ -29,6 +30,13 @@ def make_small_runs(factory) -> list[Record]:
     gaits.evaluate_run(hopper, episodes=2, workers=1)
     _made.extend(make_records([hopper, walker, ant, sphere]))
     return _made
+
+
+def make_other_runs(folder: Path) -> list[Record]:
+    """A robot of MuJoCo's, and an environment that draws itself, whose policies do nothing."""
+    walker = gaits.make_task("mj_walker", hidden=(8,), grid=(8, 8), max_steps=80)
+    run = gaits.train(walker, "map_elites", evaluations=40, batch_size=20, sigma=0.3, out=folder / "mujoco", workers=1)
+    return make_records([run, make_run(folder / "drawn", gaits.register_task(own_tasks.drawn()), "map_elites")])
 
 
 def make_centroid_run(folder: Path) -> Record:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import signal
@@ -9,17 +10,20 @@ import subprocess
 import sys
 import urllib.request
 import webbrowser
+from pathlib import Path
 
 import numpy as np
 import pytest
 from explorer.small_runs import make_small_runs
 
+import gaits
 from gaits import cli
 from gaits.archives.cells import name_cell
 from gaits.explorer import launch
 from gaits.explorer.export import export, spread_out
 from gaits.explorer.records import make_records
 from gaits.runs import load_run
+from gaits.runs.verify import check_run
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +112,47 @@ def test_export_says_what_it_leaves_out(runs, tmp_path, capsys):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems always have a screen")
+def test_the_demo(tmp_path, capsys, monkeypatch):
+    """Two robots, dozens of gaits in a few megabytes, whose records are what they do; exported like any run."""
+    folders = launch.find_demo()
+    assert sum(path.stat().st_size for folder in folders for path in folder.iterdir()) < 4e6
+    for folder in folders:
+        run = load_run(folder)
+        data = run.archive.data()
+        assert len(data["index"]) >= 20
+        assert data["objective"].min() > 0.1 * data["objective"].max()
+        best = int(np.argmax(data["objective"]))
+        with gaits.LocalEvaluator(run.task, workers=1) as evaluator:
+            played = evaluator.evaluate(data["solution"][[best]], data["seed"][[best]])
+        assert played.objective[0] == pytest.approx(data["objective"][best], rel=1e-6)
+    shown = []
+    monkeypatch.setattr(launch, "serve", lambda records, *options: shown.append((len(records), options)))
+    assert cli.main(["demo", "--no-browser"]) == 0
+    assert shown == [(2, ("127.0.0.1", 0, False))]
+    monkeypatch.setattr(gaits, "__file__", str(tmp_path / "__init__.py"))
+    assert cli.main(["demo"]) == 2
+    assert "came without its demo" in capsys.readouterr().err
+
+
+def test_the_demo_can_be_made_again(tmp_path):
+    """From a run: fewer cells, none that is there by luck, the same every time."""
+    spec = importlib.util.spec_from_file_location("make_demo", Path(__file__).parents[2] / "tools" / "make_demo.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    task = gaits.make_task("qd_hopper", hidden=(4,), grid=(200,), max_steps=60)
+    run = gaits.train(task, "map_elites", evaluations=100, batch_size=50, sigma=0.5, out=tmp_path / "run", workers=1)
+    made = [tool.make_demo(run, tmp_path / name).data() for name in ("one", "two")]
+    assert (tmp_path / "one" / "manifest.json").read_bytes() == (tmp_path / "two" / "manifest.json").read_bytes()
+    data, again = made[0], load_run(tmp_path / "one")
+    assert check_run(again.folder).wrong == []
+    assert again.task.grid == (36,)
+    assert 5 < len(data["index"]) <= 36
+    assert (data["solution"] == data["solution"].astype(np.float16)).all()
+    with gaits.LocalEvaluator(again.task, workers=1) as evaluator:
+        played = evaluator.evaluate(data["solution"], data["seed"])
+    np.testing.assert_array_equal(played.objective, data["objective"])
+
+
 def test_a_browser_is_opened_only_where_there_is_a_screen(monkeypatch):
     monkeypatch.setattr(webbrowser, "get", lambda: "a text browser")
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):

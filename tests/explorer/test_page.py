@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import re
 import shutil
 import threading
 import time
+from pathlib import Path
 
+import numpy as np
 import pytest
 import uvicorn
 from explorer.small_runs import HOPPER as HOPPER_TASK
-from explorer.small_runs import make_centroid_run, make_small_runs
+from explorer.small_runs import make_centroid_run, make_other_runs, make_small_runs
 from helpers import unbind
+from PIL import Image, ImageSequence
 from playwright.sync_api import sync_playwright
 
 import gaits
@@ -296,6 +300,38 @@ def test_damage(open_page, address):
     assert page.get_by_label("Strength of thigh_joint").input_value() == "1"
 
 
+def test_mujocos_robots_and_environments_that_draw_themselves(open_page, tmp_path):
+    records = make_other_runs(tmp_path)
+    with serving(records) as address:
+        page = open_page(address)
+        assert page.locator(".lane .main dt").inner_text() == "return, as recorded"
+        for value in ("9", "4"):
+            with changes(page):
+                page.locator("#scrub").fill(value)
+        assert "Time on the ground: right foot" in page.locator(".contacts").get_attribute("aria-label")
+        lane = "document.querySelector('.lane .numbers').innerText"
+        steps = int(page.locator("#scrub").get_attribute("max"))
+        assert f"{steps * 0.008:.1f} s" in page.evaluate(lane)
+        page.locator("#damage summary").click()
+        page.get_by_label("Strength of thigh_joint").fill("0")
+        page.get_by_label("Grip of left foot").fill("0.2")
+        until(lambda: "undamaged" in page.locator(".lane .numbers").inner_text())
+        page.locator("#pin-current").click()
+        page.locator("#runs button").nth(1).click()  # beside it, on one clock
+        page.locator(".lane").nth(1).get_by_text("place 1").wait_for()  # its process takes seconds to start
+        assert page.locator("#damage").is_hidden()
+        assert page.locator(".contacts").nth(1).is_hidden()
+        page.locator("#scrub").fill("1")
+        with changes(page, 1):
+            page.locator("#scrub").fill(page.locator("#scrub").get_attribute("max"))
+        assert page.locator("#time").inner_text() == "3.0 / 3.0 s"
+        export(make_records([records[1].run]), tmp_path / "page.html", cells=[str(filled(records[1])[0])])
+        page = open_page((tmp_path / "page.html").as_uri())
+        with changes(page):
+            page.locator("#scrub").fill("25")
+    gaits.TASKS.pop("drawn")
+
+
 def test_runs_can_be_switched(open_page, address):
     page = open_page(address)
     page.locator("#runs button").nth(ANT).click()
@@ -326,7 +362,7 @@ def test_runs_with_the_same_algorithm_and_seed_are_told_apart(open_page, records
 
 def test_history(open_page, address, records):
     page = open_page(address)
-    assert page.locator("#moment").inner_text() == "now"
+    assert page.locator("#moment").inner_text() == "60 evaluations, the end"
     for iteration in (1, 2, 0):
         page.locator("#iteration").fill(str(iteration))
         n = len(records[HOPPER].run.archive_at(iteration))
@@ -336,7 +372,153 @@ def test_history(open_page, address, records):
     page.locator("#grow").click()
     until(lambda: page.locator("#map-title").inner_text() != "QD Hopper: 0 of 64 cells")
     page.locator("#iteration").fill("3")
-    until(lambda: page.locator("#moment").inner_text() == "now")
+    until(lambda: page.locator("#moment").inner_text() == "60 evaluations, the end")
+
+
+def test_colours_can_be_changed(open_page, address, records):
+    """The same for all runs of a task; an end of the scale that some objectives lie beyond says so."""
+    page = open_page(address + "#run=1")
+    map_picture = "document.querySelector('#map').toDataURL()"
+    best = max(records[WALKER].archive()["objective"])
+    assert page.locator("#legend-low").inner_text().removeprefix("≤ ").strip("0.") == ""
+    before = page.evaluate(map_picture)
+    page.locator("#limits-of").select_option("task")
+    assert page.locator("#legend-high").inner_text() == "2,500"
+    assert page.evaluate(map_picture) != before
+    page.locator("#limits-of").select_option("own")
+    page.locator("#limits-low").fill("5")
+    page.locator("#limits-high").fill(str(best / 2))
+    page.locator("#limits-high").blur()
+    until(lambda: page.locator("#legend-high").inner_text().startswith("≥ "))
+    page.locator("#limits-high").fill("-5")
+    page.locator("#limits-high").blur()
+    assert page.locator("#limits-high").get_attribute("aria-invalid") == "true"
+
+
+def test_what_is_low_is_seen_at_night(open_page, address):
+    """An elite at the bottom of the scale and an empty cell differ enough, in both themes (WCAG asks for 3)."""
+    contrast = """async () => {
+        const [{ makeScale }, { themed }] = await Promise.all([import('./static/colors.js'), import('./static/dom.js')]);
+        const light = (rgb) => rgb.map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+          .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0.05);
+        const [a, b] = [makeScale('objective', 0, 1).color(0), themed('empty').match(/[0-9]+/g).map(Number)].map(light);
+        return Math.max(a, b) / Math.min(a, b) }"""
+    for scheme in ("dark", "light"):
+        assert open_page(address, color_scheme=scheme).evaluate(contrast) > 3
+
+
+def test_runs_and_lanes_share_no_colour(open_page, address):
+    page = open_page(address, plays=False)
+    colors = """async () => {
+        const { runColor, laneColor, LANES } = await import('./static/colors.js');
+        return [[...Array(10).keys()].map(runColor), [...Array(LANES).keys()].map(laneColor)] }"""
+    runs, lanes = page.evaluate(colors)
+    assert len({*runs, *lanes}) == len(runs) + len(lanes) == 16
+
+
+def test_many_runs(open_page, address):
+    """Filtered, sorted, grouped."""
+    page = open_page(address)
+    cards = page.locator("#runs button strong")
+    page.locator("#runs-filter").fill("hopper map")
+    assert cards.count() == 1
+    assert page.locator("#runs-count").inner_text() == "1 of 4"
+    page.locator("#runs-filter").fill("")
+    page.locator("#runs-sort").select_option("coverage")
+    shares = [float(re.search(r"([\d.]+) % filled", text)[1]) for text in page.locator("#runs button").all_inner_texts()]
+    assert shares == sorted(shares, reverse=True)
+    page.locator("#runs-group").select_option("algorithm")
+    assert sorted(page.locator("#runs h3").all_inner_texts()) == ["MAP-Elites", "ME-ES"]
+
+
+def test_two_archives_side_by_side(open_page, records, tmp_path):
+    """One scale, one zoom, one cell pointed at; a click on the second plays its own policy."""
+    other = shutil.copytree(records[WALKER].run.folder, tmp_path / "other")
+    pair = make_records([records[WALKER].run, load_run(other), records[ANT].run])
+    with serving(pair) as address:
+        page = open_page(address)
+        assert page.locator("#second").is_hidden()
+        page.locator("#beside").select_option("1")
+        until(lambda: "of 64 cells" in page.locator("#second-title").inner_text())
+        cell = filled(records[WALKER])[0]
+        box = page.locator("#second-map").bounding_box()
+        place = spot(page, records[WALKER], cell)
+        assert box["width"] == page.locator("#map").bounding_box()["width"]
+        page.locator("#second-map").hover(position=place)
+        assert "objective" in page.locator("#second #tip").inner_text()
+        page.locator("#second-map").click(position=place)
+        until(lambda: "other" in page.locator(".lane .names").inner_text())
+        pictures = "['map', 'second-map'].map((id) => document.getElementById(id).toDataURL())"
+        before = page.evaluate(pictures)
+        page.locator("#map").focus()
+        page.keyboard.press("+")
+        until(lambda: all(a != b for a, b in zip(before, page.evaluate(pictures), strict=True)))
+        page.locator("#runs button").nth(2).click()  # the only run of its task
+        until(lambda: page.locator("#beside-label").is_hidden())
+        assert page.locator("#second").is_hidden()
+        page.close()
+
+
+@pytest.mark.parametrize("run", [HOPPER, WALKER, ANT])
+def test_zoom(open_page, address, run):
+    """Closer, moved by a drag that plays nothing, to a cell that keys go to, and back."""
+    page = open_page(f"{address}#run={run}")
+    whole, playing = page.evaluate("document.querySelector('#map').toDataURL()"), lane_names(page)
+    box = page.locator("#map").bounding_box()
+    for _ in range(2):
+        page.locator("#zoom-in").click()
+    until(lambda: page.evaluate("document.querySelector('#map').toDataURL()") != whole)
+    closer = page.evaluate("document.querySelector('#map').toDataURL()")
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.9 - 40
+    page.mouse.move(*middle)
+    page.mouse.down()
+    page.mouse.move(middle[0] + 60, middle[1] + 10, steps=3)
+    page.mouse.up()
+    assert page.evaluate("document.querySelector('#map').toDataURL()") != closer
+    assert lane_names(page) == playing
+    page.locator("#map").focus()
+    page.keyboard.press("Home")
+    tip, frame = page.locator("#tip").bounding_box(), page.locator("#map").bounding_box()
+    assert frame["x"] - 1 <= tip["x"] <= frame["x"] + frame["width"]
+    for _ in range(4):
+        page.keyboard.press("-")
+    page.keyboard.press("Tab")
+    page.mouse.move(0, 0)
+    until(lambda: page.evaluate("document.querySelector('#map').toDataURL()") == whole)
+
+
+def test_downloads(open_page, address, records):
+    page = open_page(address)
+    saved = {}
+    for kind in ("png", "csv", "gif"):
+        with page.expect_download() as download:
+            page.locator(f"#save-{kind}").click()
+        saved[kind] = Path(download.value.path())
+        assert download.value.suggested_filename == f"qd_hopper-map-elites-seed1.{kind}"
+    with Image.open(saved["png"]) as picture:
+        assert min(picture.size) > 200
+    with saved["csv"].open() as file:
+        rows = list(csv.DictReader(file))
+    archive = records[HOPPER].archive()
+    assert [float(row["objective"]) for row in rows] == archive["objective"]
+    assert {"cell", "index 0", "foot contact", "robustness"} <= rows[0].keys()
+    with Image.open(saved["gif"]) as film:
+        frames = [np.asarray(frame.convert("RGB")).astype(int) for frame in ImageSequence.Iterator(film)]
+    length = float(page.locator("#time").inner_text().split(" / ")[1].split()[0])
+    assert len(frames) == pytest.approx(20 * length, abs=2)
+    assert frames[0].shape == (240, 320, 3)
+    assert np.abs(frames[0] - frames[-1]).max() > 50
+    inside = page.evaluate("[...document.querySelector('.view').getContext('2d').getImageData(5, 5, 1, 1).data]")
+    assert np.abs(frames[0][5, 5] - inside[:3]).max() <= 24  # sky, in one of 255 colours
+
+
+def test_settings_in_which_runs_differ_stand_out(open_page, records, tmp_path):
+    run = gaits.train(HOPPER_TASK, "map_elites", evaluations=20, batch_size=10, out=tmp_path / "other", workers=1)
+    export(make_records([records[HOPPER].run, run]), tmp_path / "page.html", cells=[str(filled(records[HOPPER])[0])])
+    page = open_page((tmp_path / "page.html").as_uri())
+    page.locator("#about summary").click()
+    assert sorted(page.locator(".differs dt").all_inner_texts()) == ["batch size", "evaluations", "sigma"]
+    assert page.locator("#details-command").inner_text().startswith("gaits train qd_hopper map_elites")
 
 
 def test_robustness_as_colour(open_page, address):

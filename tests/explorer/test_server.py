@@ -174,13 +174,12 @@ def test_a_long_episode_is_small():
     task = gaits.make_task("qd_ant")
 
     from gaits.explorer.players import pack_episode
-    from gaits.physics.skeleton import make_skeleton
     from gaits.physics.world import make_trace
 
     trace = make_trace(task)
     trace.positions[:, 6] = 1.0  # upright
     nothing = Episode(0.0, np.zeros(4), 1000, 0, trace=trace)
-    assert len(pack_episode(nothing, make_skeleton(task.robot), {})) < 175_000
+    assert len(pack_episode(nothing, task.problem.make_puppet(task), {})) < 175_000
 
 
 def test_damage(client, records):

@@ -17,6 +17,7 @@ from gaits.cli import main
 from gaits.episodes import NON_FINITE, TERMINATED, TRUNCATED, Setup
 from gaits.episodes.episode import draw_noise
 from gaits.physics import mujoco as ours
+from gaits.physics import mujoco_figure
 from gaits.physics.policy import Actor
 from gaits.tasks.mujoco import MUJOCO
 
@@ -82,6 +83,70 @@ def test_an_episode_is_gymnasiums_to_the_last_bit(player, env, seed, scale, nois
     np.testing.assert_array_equal(episode.measures, touched / episode.length)
     assert episode.length == len(rewards) > 5
     assert touched.any()
+
+
+def test_it_is_drawn_where_mujoco_has_it(player, env):
+    """Positions, contacts and both ends of every geom, after each step of an episode."""
+    task = player.task
+    solution = random_solutions(task, 1, 1, 3)[0]
+    plain = play(player, solution, 5)
+    zeros = np.zeros(task.obs_dim, np.float32)
+    episode = player.rollout(Setup(solution, 5, zeros, zeros + 1, draw_noise(5, 0.0, 1000, task.action_dim), True, True))
+    assert same_episode(episode, plain)
+    puppet, model, data = task.problem.make_puppet(task), env.unwrapped.model, env.unwrapped.data
+    ends = puppet.find_ends(episode.trace.positions)
+    assert puppet.seconds_per_step == env.unwrapped.dt
+    env.reset(seed=5)
+    for t, action in enumerate(plain.steps.actions[:100]):
+        env.step(action)
+        np.testing.assert_array_equal(episode.trace.positions[t + 1], data.qpos)
+        assert episode.trace.contacts[t].tolist() == feet_on_floor(env, task)
+        mujoco.mj_kinematics(model, data)  # what Gymnasium leaves there is a substep older
+        for name, (start, end), radius in zip(puppet.parts, ends[t + 1], puppet.figure.radii, strict=True):
+            geom, placed = model.geom(name), data.geom(name)
+            np.testing.assert_allclose((start + end) / 2, placed.xpos, atol=1e-12)
+            half = geom.size[1] if geom.type == int(mujoco.mjtGeom.mjGEOM_CAPSULE) else 0.0
+            np.testing.assert_allclose(end - start, 2 * half * placed.xmat.reshape(3, 3)[:, 2], atol=1e-12)
+            assert radius == geom.size[0]
+    lit = [puppet.parts[i] for i in np.flatnonzero(puppet.figure.feet >= 0)]
+    assert sorted(lit) == sorted(task.problem.feet)
+    assert len(episode.trace.positions) == len(episode.trace.contacts) + 1 == episode.length + 1
+
+
+def test_a_robot_of_other_shapes_says_so(player, monkeypatch):
+    monkeypatch.setattr(mujoco_figure, "_load", lambda *_: player.model)
+    kinds = player.model.geom_type.copy()
+    player.model.geom_type[-1] = int(mujoco.mjtGeom.mjGEOM_BOX)  # a foot: they come last
+    with pytest.raises(ValueError, match=rf"{player.task.name} cannot be drawn: \w+ of this Gymnasium's model"):
+        player.task.problem.make_puppet(player.task)
+    player.model.geom_type[:] = kinds
+
+
+def test_damage(player):
+    """Torques of the motors named, and what a foot's contact with the floor has of friction; nothing else."""
+    task, robot = player.task, player.robot
+    joint, foot = robot.joints[-1], robot.feet[-1]
+    damage = gaits.Damage({joint: 0.5}, {foot: 0.25})
+    hurt, sound = make(damage.apply(damage.apply(task))), player.model
+    joints = [sound.joint(i).name for i in sound.actuator_trnid[:, 0]]
+    assert tuple(joints) == robot.joints
+    gear = np.array([0.25 if name == joint else 1.0 for name in joints])[:, None]
+    np.testing.assert_array_equal(hurt.model.actuator_gear, gear * sound.actuator_gear)
+    before, after = (friction_of(one.model, robot, foot) for one in (player, hurt))
+    assert after == pytest.approx((0.0625 * before[0], *before[1:]))
+    same = make(gaits.Damage({joint: 1.0}, {foot: 1.0}).apply(task))
+    solution = random_solutions(task, 1)[0]
+    assert same_episode(play(same, solution, 3), play(player, solution, 3))
+    assert play(hurt, solution, 3).objective != play(player, solution, 3).objective
+
+
+def friction_of(model, robot, foot):
+    """Friction and shape of the contact of a foot with the floor, of a robot sunk into it."""
+    data = mujoco.MjData(model)
+    data.qpos[robot.hidden_positions] = -10.0
+    mujoco.mj_fwdPosition(model, data)
+    found = next(one for one in data.contact if set(one.geom) == {model.geom("floor").id, model.geom(foot).id})
+    return found.friction[0], found.dim, *found.solref, *found.solimp
 
 
 def test_table(player, env):

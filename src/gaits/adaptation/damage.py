@@ -36,14 +36,12 @@ class Damage:
 
     def apply(self, task: Task) -> Task:
         """The same task with a damaged robot. Damage to a robot that is damaged already adds to it."""
-        robot = task.robot
-        strength = _lookup_all(f"joint of {task.name}", self.joints, robot.joints)
-        before = dict(robot.friction)
-        slip = _lookup_all(f"foot of {task.name}", self.friction, robot.feet)
-        torques = tuple(torque * strength.get(name, 1.0) for name, torque in zip(robot.joints, robot.torques, strict=True))
-        friction = {name: before.get(name, 1.0) * slip.get(name, 1.0) for name in robot.feet}
-        changed = tuple((name, factor) for name, factor in friction.items() if factor != 1.0)
-        return dataclasses.replace(task, problem=dataclasses.replace(robot, torques=torques, friction=changed))
+        if not self.joints and not self.friction:
+            return task
+        parts = task.problem.find_parts(task)
+        strength = _lookup_all(f"joint of {task.name}", self.joints, parts.joints)
+        friction = _lookup_all(f"foot of {task.name}", self.friction, parts.feet)
+        return dataclasses.replace(task, problem=task.problem.damaged(strength, friction))
 
     def __bool__(self) -> bool:
         return any(factor != 1.0 for _, factor in (*self.joints, *self.friction))

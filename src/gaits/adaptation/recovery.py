@@ -72,7 +72,7 @@ def sentences(found: Adaptation) -> list[str]:
 
 def draw(found: Adaptation) -> Figure:
     """Best return against trials, and the archive before and after with the trials in their order."""
-    figure = Figure(figsize=(14.4, 4.6), layout="constrained")
+    figure = Figure(figsize=(14.4, 5.0), layout="constrained")
     FigureCanvasAgg(figure)
     curves, before, after = figure.subplots(1, 3)
     draw_curves(curves, found)
@@ -94,7 +94,7 @@ def draw_curves(ax: Axes, found: Adaptation) -> None:
     ax.set(xlabel="trials on the damaged robot", ylabel="return of the best so far, on its trials")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(fontsize="small")
+    ax.legend(fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False)
 
 
 def draw_maps(before: Axes, after: Axes, found: Adaptation) -> None:
@@ -115,35 +115,58 @@ def draw_maps(before: Axes, after: Axes, found: Adaptation) -> None:
         _number_trials(ax, found, values)
     if len(task.measure_names) > 1:
         after.figure.colorbar(image, ax=after, label="return")
-    before.set_title("sound robot")
-    after.set_title(
-        "damaged robot, every elite tried" if tried is not None else "damaged robot, as believed after the trials"
-    )
+    room = 22 if len(task.measure_names) <= 2 else 6  # points, for the trials' numbers
+    before.set_title("sound robot", pad=room)
+    told = "damaged robot, every elite tried" if tried is not None else "damaged robot, as believed after the trials"
+    after.set_title(told, pad=room)
 
 
 def _number_trials(ax: Axes, found: Adaptation, values: np.ndarray) -> None:
-    """The trials of the Bayesian optimization in their order, where positions on the map are measures."""
+    """The trials of the Bayesian optimization in their order, where positions on the map are measures.
+
+    Their numbers stand above the map, in the order of their places, each with a line to its own; the policy kept has a ring.
+    """
     rows = np.array(list(dict.fromkeys(found.chosen.rows.tolist())))
     places = found.archive.data("measures")[rows]
     if places.shape[1] > 2:
         return
     if places.shape[1] == 1:
         places = np.column_stack([places, values[rows]])
+    color = COLORS["bayesian"]
     kept = rows == found.chosen.row
-    ax.scatter(
-        places[kept, 0], places[kept, 1], s=160, facecolors="none", edgecolors=COLORS["bayesian"], linewidths=2, zorder=4
-    )
-    for row, place in zip(rows, places, strict=True):
+    ax.scatter(places[:, 0], places[:, 1], s=9, color=color, edgecolors="white", linewidths=0.6, zorder=4)
+    ax.scatter(places[kept, 0], places[kept, 1], s=130, facecolors="none", edgecolors=color, linewidths=2, zorder=4)
+    low, high = ax.get_xlim()
+    columns = spread((places[:, 0] - low) / (high - low), 0.065)
+    for i, row in enumerate(rows):
         ax.annotate(
             ",".join(str(trial) for trial in np.flatnonzero(found.chosen.rows == row) + 1),
-            tuple(place),
-            color="white",
-            fontsize=7,
+            tuple(places[i]),
+            xytext=(columns[i], 1.025),
+            textcoords="axes fraction",
+            color=color,
+            fontsize=8,
+            fontweight="bold" if kept[i] else "normal",
             ha="center",
-            va="center",
-            bbox={"boxstyle": "circle,pad=0.15", "facecolor": COLORS["bayesian"], "linewidth": 0, "alpha": 0.85},
+            va="bottom",
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.5, "alpha": 0.6, "shrinkA": 0, "shrinkB": 2},
             zorder=5,
         )
+
+
+def spread(places: np.ndarray, gap: float) -> np.ndarray:
+    """Places from 0 to 1 moved apart, in their order, so that neighbours are ``gap`` from each other, if all can be."""
+    order = np.argsort(places, kind="stable")
+    gap, found = min(gap, 1 / max(len(places) - 1, 1)), places[order].astype(float)
+    for i in range(1, len(found)):
+        found[i] = max(found[i], found[i - 1] + gap)
+    found[-1:] = np.minimum(found[-1:], 1.0)
+    for i in range(len(found) - 2, -1, -1):
+        found[i] = min(found[i], found[i + 1] - gap)
+    moved = np.empty_like(found)
+    moved[order] = found
+    return moved
 
 
 def _widened(limits: tuple[float, float]) -> tuple[float, float]:

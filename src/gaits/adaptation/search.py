@@ -206,10 +206,11 @@ def adapt(
     whole_number("episodes", episodes, 1)
     check_seed(seed)
     hurt = damage.apply(run.task)
+    parts = run.task.problem.find_parts(run.task)
     if not damage:
         raise ValueError(
-            f"No damage is given: weaken a joint ({', '.join(run.task.robot.joints)}) by a factor below 1, "
-            f"or change the friction of a foot ({', '.join(run.task.robot.feet)})."
+            f"No damage is given: weaken a joint ({', '.join(parts.joints)}) by a factor below 1, "
+            f"or change the friction of a foot ({', '.join(parts.feet)})."
         )
     run.check_history()
     archive = run.archive

@@ -17,6 +17,7 @@ from ribs.archives import CVTArchive, GridArchive
 from scipy.spatial import Voronoi
 
 from gaits.archives import Archive
+from gaits.archives.colors import color_limits
 from gaits.tasks.task import Task
 
 COLORS = "viridis"
@@ -119,22 +120,38 @@ def _axis_label(names: tuple[str, ...]) -> str:
     return f"{names[0]}\n(in each block: {', '.join(names[1:])})" if len(names) > 1 else names[0]
 
 
-def save_archive_figure(archive: Archive, task: Task, file: Path | IO[bytes], title: str = "") -> None:
-    """The archive as a PNG with a colour bar; for one measure also the objectives as a profile."""
+def save_archive_figure(
+    archive: Archive, task: Task, file: Path | IO[bytes], title: str = "", limits: tuple[float, float] | None = None
+) -> None:
+    """The archive as a PNG with a colour bar; for one measure also the objectives as a profile.
+
+    Colours span ``limits``; default: those of the task, the same for all its runs.
+    """
     strip = archive.measure_dim == 1
     figure = Figure(figsize=(8, 4) if strip else (6.4, 5.4), layout="constrained")
     FigureCanvasAgg(figure)
-    objective = archive.data("objective")
-    limits = (objective.min(), objective.max()) if len(objective) else task.objective_range
+    limits = color_limits(task) if limits is None else limits
     if strip:
         top, ax = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
         draw_profile(top, archive, *limits)
     else:
         ax = figure.subplots()
     image = draw_archive(ax, archive, task, *limits)
-    figure.colorbar(image, ax=figure.axes, label="objective")
+    add_color_bar(figure, image, archive, limits)
     figure.suptitle(title or f"{task.title}: {len(archive)} of {archive.cells} cells")
     figure.savefig(file, format="png", dpi=150)
+
+
+def add_color_bar(figure: Figure, image: Any, archive: Archive, limits: tuple[float, float]) -> None:
+    """What the colours mean. What lies beyond them has the colour of an end, and the bar says how far it goes."""
+    objective = archive.data("objective")
+    least, most = objective.min(initial=limits[1]), objective.max(initial=limits[0])
+    under, over = least < limits[0], most > limits[1]
+    extend = "both" if under and over else "min" if under else "max" if over else "neither"
+    bar = figure.colorbar(image, ax=figure.axes, label="objective", extend=extend)
+    for beyond, value, y, va in ((under, least, -0.06, "top"), (over, most, 1.06, "bottom")):
+        if beyond:
+            bar.ax.text(0.5, y, f"to {value:,.0f}", transform=bar.ax.transAxes, ha="center", va=va, fontsize="small")
 
 
 def draw_profile(ax: Axes, archive: Archive, vmin: float, vmax: float) -> None:

@@ -1,15 +1,20 @@
-"""What to do with a trained repertoire: ``gaits explore``, ``adapt``, ``video`` and ``export``."""
+"""What to do with a trained repertoire: ``gaits explore``, ``demo``, ``adapt``, ``video`` and ``export``."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from gaits.commands.options import Workers, print_table
+from gaits.commands.options import OwnTask, Workers, import_tasks, print_table
 from gaits.console import command, tell
 
 DAMAGE = "Weakened joints, such as bfoot=0.3: the strength that is left, from 0 (limp) to 1 (sound)."
+Host = Annotated[str, arg(help="Address to listen on. 127.0.0.1 can be reached from this machine only.")]
+Port = Annotated[int, arg(help="Port to listen on; 0 is any free one.")]
+Browser = Annotated[bool, arg(help="Open the page in the browser, if there is one.")]
+Export = Annotated[Path | None, arg(metavar="FILE", help="Instead, write one HTML file that works without a server.")]
 FRICTION = "Slippery feet, such as bfoot=0.1: a factor on the foot's friction; 0 is ice."
 
 
@@ -85,6 +90,7 @@ def video(
     seconds: Annotated[float | None, arg(help="Stop after so many seconds; default: when the last episode ends.")] = None,
     damage: Annotated[tuple[str, ...], arg(metavar="JOINT=FACTOR ...", help=DAMAGE)] = (),
     friction: Annotated[tuple[str, ...], arg(metavar="FOOT=FACTOR ...", help=FRICTION)] = (),
+    task: OwnTask = (),
 ) -> None:
     """Film policies of an archive: an mp4 of the best, of a cell, or of several side by side. Needs gaits[video] or ffmpeg.
 
@@ -94,6 +100,7 @@ def video(
     from gaits.progress import make_counter
     from gaits.video import make_video
 
+    import_tasks(task)
     wrong = parse_damage(damage, friction)
     options: dict[str, Any] = {"out": out, "seed": seed, "fps": fps, "size": size, "seconds": seconds, "damage": wrong}
     with make_counter("frames") as progress:
@@ -145,12 +152,11 @@ def export(
 def explore(
     runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN", help="Folders of runs, or of studies.")],
     *,
-    host: Annotated[str, arg(help="Address to listen on. 127.0.0.1 can be reached from this machine only.")] = "127.0.0.1",
-    port: Annotated[int, arg(help="Port to listen on; 0 is any free one.")] = 0,
-    browser: Annotated[bool, arg(help="Open the page in the browser, if there is one.")] = True,
-    export: Annotated[
-        Path | None, arg(metavar="FILE", help="Instead, write one HTML file that works without a server.")
-    ] = None,
+    host: Host = "127.0.0.1",
+    port: Port = 0,
+    browser: Browser = True,
+    export: Export = None,
+    task: OwnTask = (),
     cells: Annotated[
         tuple[str, ...],
         arg(help="Cells whose policies the file has, such as 3,12; default: a dozen of the best, well spread."),
@@ -162,13 +168,37 @@ def explore(
 
     Example: gaits explore runs/study --export study.html
     """
-    from gaits.explorer.launch import find_records, serve
-    from gaits.progress import make_counter
-
+    import_tasks(task)
     if not runs:
         raise ValueError("Give at least one run's folder.")
     if cells and export is None:
         raise ValueError("--cells are for --export; the page itself can play every cell.")
+    show(runs, host, port, browser, export, cells)
+
+
+def demo(
+    *,
+    host: Host = "127.0.0.1",
+    port: Port = 0,
+    browser: Browser = True,
+    export: Export = None,
+) -> None:
+    """Look at two repertoires that come with gaits, trained already: dozens of ways to run and to hop. Needs gaits[explore].
+
+    Example: gaits demo
+
+    Example: gaits demo --export demo.html
+    """
+    from gaits.explorer.launch import find_demo
+
+    show(find_demo(), host, port, browser, export, ())
+
+
+def show(runs: Sequence[Path], host: str, port: int, browser: bool, export: Path | None, cells: Sequence[str]) -> None:
+    """The page about these runs, served or written to a file."""
+    from gaits.explorer.launch import find_records, serve
+    from gaits.progress import make_counter
+
     records = find_records(runs)
     if export is None:
         serve(records, host, port, browser)

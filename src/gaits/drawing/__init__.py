@@ -7,5 +7,6 @@ Nothing here knows of tasks or physics. A robot is a ``Figure``, a pose is where
 from gaits.drawing.camera import follow
 from gaits.drawing.figure import Figure, find_limbs
 from gaits.drawing.painter import Painter
+from gaits.drawing.puppet import Puppet
 
-__all__ = ["Figure", "Painter", "find_limbs", "follow"]
+__all__ = ["Figure", "Painter", "Puppet", "find_limbs", "follow"]

@@ -10,7 +10,17 @@ function.py    functions, which have no episodes, behind the same door
 
 from __future__ import annotations
 
-from gaits.episodes.episode import NON_FINITE, TERMINATED, TRUNCATED, Episode, Setup, Steps, Trace, check_seed
+from gaits.episodes.episode import (
+    NON_FINITE,
+    TERMINATED,
+    TRUNCATED,
+    Episode,
+    Pictures,
+    Setup,
+    Steps,
+    Trace,
+    check_seed,
+)
 from gaits.episodes.job import Batch, Job, make_job
 from gaits.episodes.player import EpisodeFailed, Player, play_each
 from gaits.episodes.pool import Pool
@@ -23,6 +33,7 @@ __all__ = [
     "Episode",
     "EpisodeFailed",
     "Job",
+    "Pictures",
     "Player",
     "Pool",
     "Setup",

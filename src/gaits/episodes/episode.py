@@ -36,10 +36,18 @@ class Steps(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """Where a robot was in T steps, to be drawn."""
+    """Where a robot was in T steps, to be drawn by its puppet."""
 
-    positions: np.ndarray  # (T + 1, Q) float64: base position, base quaternion (x, y, z, w), joints
+    positions: np.ndarray  # (T + 1, Q) float64, as its physics has them
     contacts: np.ndarray  # (T, feet) float32: whether each foot is on the ground after a step
+
+
+class Pictures(NamedTuple):
+    """An episode as its environment drew it."""
+
+    images: tuple[bytes, ...]  # JPEG, of one size: of the start, and after every ``every`` steps
+    every: int
+    seconds_per_step: float
 
 
 class Episode(NamedTuple):
@@ -50,7 +58,7 @@ class Episode(NamedTuple):
     length: int
     end: int  # TRUNCATED, TERMINATED or NON_FINITE
     steps: Steps | None = None
-    trace: Trace | None = None
+    trace: Trace | Pictures | None = None
 
 
 def check_seed(seed: Any) -> int:

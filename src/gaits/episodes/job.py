@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gaits.episodes.episode import Episode, Setup, Steps, Trace, check_seed, draw_noise
+from gaits.episodes.episode import Episode, Pictures, Setup, Steps, Trace, check_seed, draw_noise
 from gaits.tasks.task import Task
 
 NOT_PLAYED = -1
@@ -70,7 +70,7 @@ class Job:
     length: np.ndarray = field(init=False)  # (N,) int64
     end: np.ndarray = field(init=False)  # (N,) int64: how it ended; NOT_PLAYED before that
     steps: dict[int, Steps] = field(init=False)  # of the episodes that are recorded
-    traces: dict[int, Trace] = field(init=False)  # of those to be drawn
+    traces: dict[int, Trace | Pictures] = field(init=False)  # of those to be drawn
 
     def __post_init__(self) -> None:
         n = self.seeds.size

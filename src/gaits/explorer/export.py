@@ -16,6 +16,7 @@ import numpy as np
 from gaits.adaptation.damage import Damage
 from gaits.archives.cells import parse_cell
 from gaits.console import say
+from gaits.episodes import EpisodeFailed
 from gaits.explorer.assets import MODULES, read_asset
 from gaits.explorer.files import NotNow
 from gaits.explorer.players import Players, describe_robot
@@ -47,7 +48,12 @@ def export(
         for record, archive, own in zip(records, maps, chosen, strict=True):
             episodes = {}
             for cell in own:
-                episodes[str(cell)] = _text(players.play(record, cell, None, Damage()))
+                try:
+                    episodes[str(cell)] = _text(players.play(record, cell, None, Damage()))
+                except EpisodeFailed as error:  # an environment of the user's own
+                    say(f"{record.name} comes without its policies: {error}")
+                    total -= len(own)
+                    break
                 done += 1
                 if progress is not None:
                     progress(done, total)
@@ -60,7 +66,7 @@ def export(
         write_whole(path, lambda file: file.write(content.encode()))
     except OSError as error:
         raise ValueError(f"Cannot write to {path}: {error.strerror}. Choose another --export.") from None
-    return total
+    return done
 
 
 def _everything(record: Record, archive: dict[str, Any], episodes: dict[str, str]) -> dict[str, Any]:
@@ -105,7 +111,7 @@ def join_modules() -> str:
         text = re.sub(
             r'^import (\{[^}]*\}) from "\./([\w.]+)";', r'const \1 = modules["\2"];', read_asset(name), flags=re.MULTILINE
         )
-        exported = re.findall(r"^export (?:function|class|const) ([\w$]+)", text, re.MULTILINE)
+        exported = re.findall(r"^export (?:async )?(?:function|class|const) ([\w$]+)", text, re.MULTILINE)
         text = re.sub(r"^export ", "", text, flags=re.MULTILINE)
         parts.append(f'modules["{name}"] = (() => {{\n{text}return {{ {", ".join(exported)} }};\n}})();')
     return "\n".join(parts) + "\n"

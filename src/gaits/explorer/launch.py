@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import gaits
 from gaits.console import say, tell
 from gaits.explorer.records import Record, make_records
 from gaits.runs import Run, find_runs, load_run
@@ -33,6 +34,14 @@ def find_records(folders: Iterable[str | Path]) -> list[Record]:
     for problem in problems:
         say(f"left out: {problem}")
     return make_records(runs)
+
+
+def find_demo() -> list[Path]:
+    """The runs that come with gaits; ``tools/make_demo.py`` makes them."""
+    folders = sorted(path.parent for path in Path(gaits.__file__).parent.glob("demo/*/config.json"))
+    if not folders:
+        raise ValueError("This gaits came without its demo. Install it again: pip install --force-reinstall gaits")
+    return folders
 
 
 def serve(records: list[Record], host: str = "127.0.0.1", port: int = 0, browser: bool = True) -> None:

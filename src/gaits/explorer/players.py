@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from gaits.adaptation.damage import Damage
-from gaits.episodes import NON_FINITE, TERMINATED, TRUNCATED, Batch, Episode, Pool, make_job
+from gaits.drawing import Puppet
+from gaits.episodes import NON_FINITE, TERMINATED, TRUNCATED, Batch, Episode, Pictures, Pool, Trace, make_job
 from gaits.evaluation import available_cores
 from gaits.explorer.files import NotNow
 from gaits.explorer.packing import pack, plain
 from gaits.explorer.records import Elite, Record
-from gaits.physics import world
-from gaits.physics.skeleton import Skeleton, make_skeleton
-from gaits.physics.walking import SECONDS_PER_STEP
 from gaits.tasks.task import Task
 
 UNITS_PER_METRE = 8192
@@ -33,7 +31,7 @@ class Players:
     """Plays episodes for the page, from many threads at once, as many at a time as there are cores."""
 
     def __init__(self) -> None:
-        self._pool = Pool(KEEP)
+        self._pool = Pool(KEEP, lambda task: task.problem.make_local_player(task))
         self._turns = threading.Semaphore(available_cores())
         self._lock = threading.Lock()
         self._sound: dict[tuple[int, int, float, int], float] = {}
@@ -59,7 +57,7 @@ class Players:
                 "seed": None if elite.seed is None else str(elite.seed),
             },
         }
-        return pack_episode(episode, make_skeleton(sound.robot), header)
+        return pack_episode(episode, sound.problem.make_puppet(sound), header)
 
     def episode(self, task: Task, elite: Elite, seed: int) -> Episode:
         """The very episode that an evaluator plays, to be drawn."""
@@ -91,49 +89,58 @@ class Players:
         self._pool.close()
 
 
-def pack_episode(episode: Episode, skeleton: Skeleton, header: dict[str, Any]) -> bytes:
+def pack_episode(episode: Episode, puppet: Puppet | None, header: dict[str, Any]) -> bytes:
+    """What happened, and what is seen of it."""
+    about = {
+        **header,
+        "length": episode.length,
+        "end": ENDS[episode.end],
+        "objective": plain(episode.objective),
+        "measures": plain(episode.measures),
+    }
+    if puppet is None:
+        assert isinstance(episode.trace, Pictures)
+        return pack_pictures(episode.trace, about)
+    assert isinstance(episode.trace, Trace)
+    return pack_motion(episode.trace, puppet, about)
+
+
+def pack_motion(trace: Trace, puppet: Puppet, header: dict[str, Any]) -> bytes:
     """Where the torso is after every step, where every capsule's ends are relative to it, and contacts."""
-    assert episode.trace is not None
-    ends = skeleton.ends(episode.trace.positions)
-    root = ends[:, 0].mean(axis=1)  # the torso comes first in every model file
+    ends = puppet.find_ends(trace.positions)
+    root = ends[:, 0].mean(axis=1)
     near = np.clip(np.rint((ends - root[:, None, None]) * UNITS_PER_METRE), -32768, 32767)
     return pack(
-        {
-            **header,
-            "length": episode.length,
-            "end": ENDS[episode.end],
-            "objective": plain(episode.objective),
-            "measures": plain(episode.measures),
-            "seconds_per_step": SECONDS_PER_STEP,
-            "units_per_metre": UNITS_PER_METRE,
-        },
+        {**header, "seconds_per_step": puppet.seconds_per_step, "units_per_metre": UNITS_PER_METRE},
         root=root.astype(np.float32),
         ends=near.astype(np.int16),
-        contacts=episode.trace.contacts.astype(np.uint8),
+        contacts=trace.contacts.astype(np.uint8),
+    )
+
+
+def pack_pictures(pictures: Pictures, header: dict[str, Any]) -> bytes:
+    """All pictures in a row, and where each of them ends."""
+    return pack(
+        {**header, "seconds_per_step": pictures.seconds_per_step, "every": pictures.every},
+        images=np.frombuffer(b"".join(pictures.images), np.uint8),
+        stops=np.cumsum([len(image) for image in pictures.images], dtype=np.uint32),
     )
 
 
 def describe_robot(task: Task) -> dict[str, Any]:
     """What the page needs to draw a task's robot and to damage it; the same for all runs of the task."""
-    robot, skeleton = task.robot, make_skeleton(task.robot)
-    links = world.find_layout(robot).links
-    feet = {links.index(name): position for position, name in enumerate(robot.feet)}
-    labels = [name.replace("_", " ") for name in robot.feet]
-    for position, name in zip(robot.measured_feet, task.measure_names, strict=True):
-        labels[position] = name.removesuffix(" contact")
+    puppet = task.problem.make_puppet(task)
+    if puppet is None:
+        return {"capsules": [], "flat": False, "joints": [], "feet": [], "measures": list(task.measure_names)}
+    figure, parts = puppet.figure, task.problem.find_parts(task)
+    capsules = zip(figure.radii.tolist(), figure.feet.tolist(), puppet.parts, strict=True)
     return {
-        "capsules": [
-            {
-                "radius": capsule.radius,
-                "foot": feet.get(capsule.link, -1),
-                "name": links[capsule.link] if capsule.link >= 0 else "torso",
-            }
-            for capsule in skeleton.capsules
-        ],
-        "flat": any(joint.slides for joint in skeleton.joints),
-        "joints": list(robot.joints),
+        "capsules": [{"radius": radius, "foot": foot, "name": name} for radius, foot, name in capsules],
+        "flat": figure.flat,
+        "joints": list(parts.joints),
         "feet": [
-            {"name": name, "label": label, "measured": i in robot.measured_feet}
-            for i, (name, label) in enumerate(zip(robot.feet, labels, strict=True))
+            {"name": name, "label": label or name.replace("_", " "), "measured": bool(label)}
+            for name, label in zip(parts.feet, figure.labels, strict=True)
         ],
+        "measures": [],
     }

@@ -14,6 +14,7 @@ import numpy as np
 from gaits import archives
 from gaits.algorithms import ALGORITHMS
 from gaits.archives import NO_SEED, NOT_ADDED, Archive
+from gaits.archives.colors import color_limits
 from gaits.console import brief, say
 from gaits.episodes import check_seed
 from gaits.explorer.files import NotNow, NotThere, read_last_row, read_table, stamp
@@ -74,6 +75,7 @@ class Record:
             "done": int(plain(last.get("evaluations", 0)) or 0),
             "numbers": {name: plain(last.get(name)) for name in ("elites", "objective_min", *CURVES)},
             "corrected": self._corrected(int(plain(last.get("evaluations", 0)) or 0)),
+            "limits": color_limits(task),
             "version": self.version,
             "unplayable": self.unplayable,
             "details": self._details,
@@ -86,7 +88,7 @@ class Record:
             **{"id": self.id, "name": self.name, "task": config.task, "task_title": config.task},
             **{"algorithm": config.algorithm, "seed": config.seed, "evaluations": config.evaluations, "done": 0},
             **{"numbers": dict.fromkeys(("elites", "objective_min", *CURVES)), "corrected": None, "version": "0"},
-            **{"unplayable": problem, "details": []},
+            **{"limits": (0.0, 1.0), "unplayable": problem, "details": []},
         }
 
     @cached_property
@@ -101,6 +103,7 @@ class Record:
             "evaluations": config.evaluations,
             "parameters": task.solution_dim,
             **{name: value for name, value in config.task_fields.items() if value is not None},
+            "objective_range": " to ".join(f"{end:g}" for end in task.objective_range),
             **config.settings,
             "begun": config.created,
             "gaits": config.versions.get("gaits", "?"),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium
 import numpy as np
 from gymnasium import spaces
 
 from gaits.episodes import NON_FINITE, TERMINATED, TRUNCATED, Episode, Job, Player, Setup, Steps, play_each
+from gaits.physics.pictures import Camera
 from gaits.physics.policy import Actor
 from gaits.tasks.environment import Actions, Environment, Trajectory, flat_size
 from gaits.tasks.task import Task
@@ -20,6 +22,7 @@ class EnvironmentPlayer(Player):
         self.task, self.made = task, made
         self.actor = Actor(task.policy.sizes)
         self.keep_infos = callable(self.made.measures)
+        self.drawn: gymnasium.Env[Any, Any] | None = None  # made when an episode is to be drawn
         self._open()
 
     def _open(self) -> None:
@@ -37,8 +40,14 @@ class EnvironmentPlayer(Player):
         play_each(job, lambda i: self.rollout(job.setup(i)))
 
     def rollout(self, setup: Setup) -> Episode:
+        if setup.trace and self.drawn is None:
+            self.drawn = self.made.open(draw=True)
+        env = self.drawn if setup.trace and self.drawn is not None else self.env
+        camera = Camera(env, self.task.max_steps) if setup.trace else None
         self.actor.take(setup.solution)
-        obs = self._flat(self.env.reset(seed=setup.seed)[0])
+        obs = self._flat(env.reset(seed=setup.seed)[0])
+        if camera is not None:
+            camera.look(0)
         seen: list[np.ndarray] = [obs]
         done: list[np.ndarray] = []
         rewards: list[float] = []
@@ -51,7 +60,7 @@ class EnvironmentPlayer(Player):
             if not np.isfinite(action).all():
                 end = NON_FINITE
                 break
-            raw, given, terminated, truncated, info = self.env.step(self.actions.convert(action))
+            raw, given, terminated, truncated, info = env.step(self.actions.convert(action))
             obs, reward = self._flat(raw), float(given)
             if not (np.isfinite(reward) and np.isfinite(obs).all()):
                 end = NON_FINITE
@@ -62,11 +71,14 @@ class EnvironmentPlayer(Player):
             seen.append(obs)
             done.append(action)
             rewards.append(reward)
+            if camera is not None:
+                camera.look(len(done))
             if terminated:
                 end = TERMINATED
             if truncated:
                 break
-        return self._finish(seen, done, rewards, infos, end, setup.record)
+        episode = self._finish(seen, done, rewards, infos, end, setup.record)
+        return episode if camera is None else episode._replace(trace=camera.develop())
 
     def _finish(
         self,
@@ -107,3 +119,6 @@ class EnvironmentPlayer(Player):
 
     def close(self) -> None:
         self.env.close()
+        if self.drawn is not None:
+            self.drawn.close()
+            self.drawn = None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaits.drawing import Figure, find_limbs
+from gaits.drawing import Figure, Puppet, find_limbs
 from gaits.physics.skeleton import make_skeleton
+from gaits.physics.walking import SECONDS_PER_STEP
 from gaits.physics.world import find_layout
 from gaits.tasks.qdgym import Robot
 from gaits.tasks.task import Task
@@ -25,6 +26,12 @@ def make_figure(task: Task) -> Figure:
         labels=tuple(names.get(flag, "").removesuffix(" contact") for flag in range(len(robot.feet))),
         flat=any(joint.slides for joint in skeleton.joints),
     )
+
+
+def make_puppet(task: Task) -> Puppet:
+    skeleton, links = make_skeleton(task.robot), find_layout(task.robot).links
+    parts = tuple(links[capsule.link] if capsule.link >= 0 else "torso" for capsule in skeleton.capsules)
+    return Puppet(make_figure(task), parts, skeleton.ends, SECONDS_PER_STEP)
 
 
 def find_ends(robot: Robot, bases: np.ndarray, joints: np.ndarray) -> np.ndarray:

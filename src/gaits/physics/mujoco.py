@@ -12,10 +12,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from gaits.episodes import Episode, Job, Player, Setup, play_each
+from gaits.episodes import Episode, Job, Player, Setup, Trace, play_each
 from gaits.physics import mujoco_kernel as kernel
 from gaits.physics.policy import make_network, room
-from gaits.physics.world import Recorder
+from gaits.physics.world import Recorder, cut_trace
 from gaits.tasks.mujoco import MujocoRobot
 from gaits.tasks.task import Task
 
@@ -43,19 +43,25 @@ def load() -> ModuleType:
     return mujoco
 
 
+def load_mujoco(task: Task, robot: MujocoRobot) -> ModuleType:
+    """The same, or an error that says which task needs it and how to get it."""
+    try:
+        return load()
+    except ModuleNotFoundError as error:
+        raise ValueError(f"{task.name} needs {robot.remedy}") from error
+
+
 class MujocoPlayer(Player):
     """One robot in a simulation of its own. Not to be shared between threads; any number may play at once."""
 
     def __init__(self, task: Task, robot: MujocoRobot) -> None:
-        try:
-            self.mujoco = load()
-        except ModuleNotFoundError as error:
-            raise ValueError(f"{task.name} needs {robot.remedy}") from error
+        self.mujoco = load_mujoco(task, robot)
         self.task, self.robot = task, robot
         self.network = make_network(task.policy.sizes)
         self.weights = np.zeros(room(self.network.sizes)[0], np.float32)
         self.recorder = Recorder(task)
         self.model = load_model(self.mujoco, robot.model)
+        damage(self.model, robot)
         self.data = self.mujoco.MjData(self.model)
         self.body = make_body(self.mujoco, robot, self.model, self.data)
         self.state = kernel.State(
@@ -71,13 +77,17 @@ class MujocoPlayer(Player):
 
     def rollout(self, setup: Setup) -> Episode:
         measures = np.zeros(self.body.feet.size)
+        steps = self.task.max_steps if setup.trace else 0
+        trace = Trace(np.zeros((steps + 1, self.model.nq)), np.zeros((steps, self.body.feet.size), np.float32))
         objective, length, end = kernel.rollout(
             *(self.body, self.state, *draw_start(self.robot, self.model, setup.seed)),
             *(self.task.max_steps, self.network, self.weights, setup.solution, setup.obs_mean, setup.obs_std),
             *(setup.action_noise, measures),
             *self.recorder.arrays(setup.record),
+            *trace,
         )
-        return Episode(objective, measures, length, end, self.recorder.copy(setup.record, length))
+        kept = cut_trace(trace, length) if setup.trace else None
+        return Episode(objective, measures, length, end, self.recorder.copy(setup.record, length), kept)
 
     def close(self) -> None:
         """Let MuJoCo's memory go."""
@@ -104,6 +114,21 @@ def load_model(mujoco: ModuleType, name: str) -> Any:
             return mujoco.MjModel.from_xml_path(path)
         finally:
             mujoco.set_mju_user_warning(handler)
+
+
+def damage(model: Any, robot: MujocoRobot) -> None:
+    """Weaken motors and change the grip of feet, as the robot's damage says; one without damage stays as it is."""
+    strength = dict(robot.strength)
+    for actuator in range(model.nu):
+        model.actuator_gear[actuator] *= strength.get(model.joint(model.actuator_trnid[actuator, 0]).name, 1.0)
+    floor = model.geom("floor").id
+    for name, factor in robot.friction:
+        foot = model.geom(name).id
+        # MuJoCo takes the larger friction of the two that touch, so a foot alone could not become slippery. With a higher
+        # priority, the foot decides about its contacts: it gets what the two would have had, but for its friction.
+        model.geom_priority[foot] = model.geom_priority[floor] + 1
+        model.geom_condim[foot] = max(model.geom_condim[foot], model.geom_condim[floor])
+        model.geom_friction[foot] = factor * np.maximum(model.geom_friction[foot], model.geom_friction[floor])
 
 
 def make_body(mujoco: ModuleType, robot: MujocoRobot, model: Any, data: Any) -> kernel.Body:

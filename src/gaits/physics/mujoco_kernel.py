@@ -182,21 +182,39 @@ def step(body, state, action):
 
 @entry("MuJoCo's episodes", 10)
 def rollout(
-    body, state, qpos, qvel, max_steps, network, weights, solution, mean, std, noise, measures, obs, actions, rewards
+    body,
+    state,
+    qpos,
+    qvel,
+    max_steps,
+    network,
+    weights,
+    solution,
+    mean,
+    std,
+    noise,
+    measures,
+    obs,
+    actions,
+    rewards,
+    positions,
+    contacts,
 ):
     """Play one episode. Returns (objective, length, how it ended).
 
-    Fills ``measures``; fills ``obs`` (length + 1 rows), ``actions`` and ``rewards`` if they have room for max_steps. A step
-    whose numbers are not finite is not part of the episode.
+    Fills ``measures``; fills ``obs`` (length + 1 rows), ``actions`` and ``rewards`` if they have room for max_steps, and so
+    ``positions`` (length + 1 rows) and ``contacts``. A step whose numbers are not finite is not part of the episode.
     """
     net, laid_out = view_network(network), lanes(weights, ONE)
     lay_out(net, lanes(solution, ONE), laid_out)
     action = np.empty(state.square.size, np.float32)
-    record = rewards.size >= max_steps
+    record, trace = rewards.size >= max_steps, contacts.shape[0] >= max_steps
 
     reset(body, state, qpos, qvel)
     if record:
         copy(state.obs, obs[0])
+    if trace:
+        copy(body.qpos, positions[0])
     touched = np.zeros(body.feet.size)
     objective, length, end = 0.0, 0, TRUNCATED
     while length < max_steps and end == TRUNCATED:
@@ -210,6 +228,9 @@ def rollout(
             copy(action, actions[length])
             rewards[length] = reward
             copy(state.obs, obs[length + 1])
+        if trace:
+            copy(body.qpos, positions[length + 1])
+            copy(state.touching, contacts[length])
         objective += reward
         for f in range(touched.size):
             touched[f] += state.touching[f]

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from gaits.tasks.task import Task
 
 
+DRAWN = "rgb_array"
+"""The render mode of environments whose episodes are watched."""
+
+
 @dataclass(frozen=True)
 class Trajectory:
     """An episode of T steps, as a measure function sees it."""
@@ -76,18 +80,36 @@ class Environment(Problem):
     def named(self, source: str) -> Environment:
         return dataclasses.replace(self, source=source)
 
-    def open(self) -> gymnasium.Env:
+    def unwatchable(self, task: Task) -> str:
+        mode = dict(self.options).get("render_mode")
+        if mode is not None:
+            return "" if mode == DRAWN else f"{task.title} has render_mode={mode!r}; pictures come from {DRAWN!r} alone."
+        if isinstance(self.make, str) or _takes(self.make, "render_mode"):
+            return ""  # whether it knows the mode is found out by playing it
+        name = getattr(self.make, "__name__", "env")
+        return (
+            f"{task.title} gives no pictures: {name} takes no render_mode. Give it one, as Gymnasium's environments have, "
+            f"and a render() for {DRAWN!r}."
+        )
+
+    def make_puppet(self, task: Task) -> None:
+        if self.unwatchable(task):
+            raise ValueError(self.unwatchable(task))
+
+    def open(self, draw: bool = False) -> gymnasium.Env:
+        """A new environment; one to ``draw`` gives pictures."""
+        options = {**dict(self.options), **({"render_mode": DRAWN} if draw else {})}
         if self.source is not None:
             importlib.import_module(self.source.partition(":")[0])  # which may register the environment
         if isinstance(self.make, str):
             try:
-                return gymnasium.make(self.make, disable_env_checker=True, **dict(self.options))
+                return gymnasium.make(self.make, disable_env_checker=True, **options)
             except gymnasium.error.NameNotFound as error:
                 raise ValueError(
                     f"Gymnasium cannot make {self.make!r}: {error} If a module of yours registers it, write "
                     f"'MODULE:{self.make}', which worker processes understand too."
                 ) from None
-        return self.make(**dict(self.options))
+        return self.make(**options)
 
     def measure(self, trajectory: Trajectory, k: int) -> np.ndarray:
         """The k measures of an episode."""
@@ -176,6 +198,14 @@ def _check_options(environment: Environment) -> None:
         except TypeError as error:
             given = ", ".join(dict(environment.options))
             raise ValueError(f"env must be callable as env({given}), and is env{signature}: {error}.") from None
+
+
+def _takes(make: Callable[..., Any], name: str) -> bool:
+    try:
+        parameters = inspect.signature(make).parameters
+    except ValueError:  # of something built in
+        return False
+    return name in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
 
 
 def flat_size(space: spaces.Space[Any]) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from gaits.policies import MLP
-from gaits.tasks.problem import Problem
+from gaits.tasks.problem import Parts, Problem
 
 if TYPE_CHECKING:
     from gaits.episodes.player import Player
@@ -53,6 +53,9 @@ class Function(Problem):
 
     def unwatchable(self, task: Task) -> str:
         return f"{task.title} is a function, not a robot: there is nothing to watch, only the map."
+
+    def find_parts(self, task: Task) -> Parts:
+        raise ValueError(f"{task.name} is a function, not a robot. Choose a task such as qd_hopper.")
 
     def find_robot(self, task: Task) -> Robot:
         raise ValueError(f"{task.name} is a function, not a robot. Choose a task such as qd_hopper.")

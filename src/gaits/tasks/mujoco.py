@@ -7,14 +7,17 @@ are Gymnasium's reward thresholds; Walker has none and takes Hopper's: one for e
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from gaits.tasks.problem import Problem
+from gaits.tasks.problem import Factors, Parts, Problem, multiply
 from gaits.tasks.task import Task
 
 if TYPE_CHECKING:
+    from gaits.drawing.puppet import Puppet
     from gaits.episodes.player import Player
 
 
@@ -30,6 +33,8 @@ class MujocoRobot(Problem):
     """Gymnasium's name of the environment."""
     model: str
     """File in Gymnasium's assets."""
+    joints: tuple[str, ...]
+    """Those that motors move, in the order of the actions."""
     feet: tuple[str, ...]
     """Geoms whose contact with the floor is measured, in the order of the measures."""
     frame_skip: int
@@ -49,6 +54,10 @@ class MujocoRobot(Problem):
     contact_forces: bool = False
     """Whether contact forces, clipped to ±1, are observed and cost something, and x is the first body's."""
     contact_cost: float = 0.0
+    strength: Factors = ()
+    """Joints whose motors are weaker than the model's, each with what is left."""
+    friction: Factors = ()
+    """Feet that grip the floor differently, each with a factor."""
 
     remedy: ClassVar = "MuJoCo. Install it with: pip install 'gaits[mujoco]'"
 
@@ -64,6 +73,27 @@ class MujocoRobot(Problem):
     def env_id(self, task: Task) -> str:
         return self.env
 
+    def unwatchable(self, task: Task) -> str:
+        return ""
+
+    def make_puppet(self, task: Task) -> Puppet:
+        from gaits.physics.mujoco_figure import make_puppet
+
+        return make_puppet(task, self)
+
+    def find_parts(self, task: Task) -> Parts:
+        return Parts(self.joints, self.feet)
+
+    def damaged(self, strength: Mapping[str, float], friction: Mapping[str, float]) -> MujocoRobot:
+        return dataclasses.replace(
+            self,
+            strength=multiply(self.joints, self.strength, strength),
+            friction=multiply(self.feet, self.friction, friction),
+        )
+
+
+_LEG = ("thigh_joint", "leg_joint", "foot_joint")
+
 
 MUJOCO = (
     Task(
@@ -72,6 +102,7 @@ MUJOCO = (
         problem=MujocoRobot(
             env="Ant-v5",
             model="ant.xml",
+            joints=("hip_4", "ankle_4", "hip_1", "ankle_1", "hip_2", "ankle_2", "hip_3", "ankle_3"),
             feet=("left_ankle_geom", "right_ankle_geom", "third_ankle_geom", "fourth_ankle_geom"),
             frame_skip=5,
             control_cost=0.5,
@@ -100,6 +131,7 @@ MUJOCO = (
         problem=MujocoRobot(
             env="HalfCheetah-v5",
             model="half_cheetah.xml",
+            joints=("bthigh", "bshin", "bfoot", "fthigh", "fshin", "ffoot"),
             feet=("ffoot", "bfoot"),
             frame_skip=5,
             control_cost=0.1,
@@ -118,6 +150,7 @@ MUJOCO = (
         problem=MujocoRobot(
             env="Hopper-v5",
             model="hopper.xml",
+            joints=_LEG,
             feet=("foot_geom",),
             frame_skip=4,
             control_cost=1e-3,
@@ -140,6 +173,7 @@ MUJOCO = (
         problem=MujocoRobot(
             env="Walker2d-v5",
             model="walker2d_v5.xml",
+            joints=(*_LEG, "thigh_left_joint", "leg_left_joint", "foot_left_joint"),
             feet=("foot_geom", "foot_left_geom"),
             frame_skip=4,
             control_cost=1e-3,

@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from gaits.policies import MLP
 
 if TYPE_CHECKING:
+    from gaits.drawing.puppet import Puppet
     from gaits.episodes.player import Player
     from gaits.tasks.function import Function
     from gaits.tasks.qdgym import Robot
     from gaits.tasks.task import Task
+
+
+class Parts(NamedTuple):
+    """What of a robot can be damaged, by name."""
+
+    joints: tuple[str, ...]  # in the order of its actions
+    feet: tuple[str, ...]
+
+
+Factors = tuple[tuple[str, float], ...]
+"""Of parts that are not what they were, by name."""
+
+
+def multiply(names: tuple[str, ...], before: Factors, more: Mapping[str, float]) -> Factors:
+    """Factors on top of others; those that come to 1 are left out."""
+    known = dict(before)
+    factors = {name: known.get(name, 1.0) * more.get(name, 1.0) for name in names}
+    return tuple((name, factor) for name, factor in factors.items() if factor != 1.0)
 
 
 class Problem:
@@ -88,8 +107,22 @@ class Problem:
         """Why its episodes cannot be drawn; empty if they can."""
         return f"{task.title} has no robot that can be drawn here, only the map."
 
+    def make_puppet(self, task: Task) -> Puppet | None:
+        """What draws its robot where an episode's trace says; None where episodes come with pictures of their own."""
+        raise ValueError(self.unwatchable(task))
+
+    def find_parts(self, task: Task) -> Parts:
+        raise ValueError(
+            f"{task.name} has no robot whose motors and feet are known here, so it cannot be damaged. Choose a task such as "
+            "qd_hopper or mj_hopper."
+        )
+
+    def damaged(self, strength: Mapping[str, float], friction: Mapping[str, float]) -> Self:
+        """The same with these factors on motors and feet of ``find_parts``, on top of what is damaged already."""
+        raise NotImplementedError
+
     def find_robot(self, task: Task) -> Robot:
-        """The robot that can be drawn and damaged."""
+        """The robot that our own physics moves."""
         raise ValueError(f"{task.name} has no robot of QDGym's, which this needs. Choose a task such as qd_hopper.")
 
     def step_measures(self, task: Task, next_obs: np.ndarray, last: np.ndarray, measures: np.ndarray) -> np.ndarray:

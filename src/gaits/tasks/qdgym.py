@@ -8,16 +8,19 @@ a metre a second.
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gaits.tasks.problem import Problem
+from gaits.tasks.problem import Parts, Problem, multiply
 from gaits.tasks.task import Task
 
 if TYPE_CHECKING:
+    from gaits.drawing.puppet import Puppet
     from gaits.episodes.player import Player
 
 
@@ -71,6 +74,18 @@ class Robot(Problem):
 
     def unwatchable(self, task: Task) -> str:
         return ""
+
+    def make_puppet(self, task: Task) -> Puppet:
+        from gaits.physics.figure import make_puppet
+
+        return make_puppet(task)
+
+    def find_parts(self, task: Task) -> Parts:
+        return Parts(self.joints, self.feet)
+
+    def damaged(self, strength: Mapping[str, float], friction: Mapping[str, float]) -> Robot:
+        torques = tuple(torque * strength.get(name, 1.0) for name, torque in zip(self.joints, self.torques, strict=True))
+        return dataclasses.replace(self, torques=torques, friction=multiply(self.feet, self.friction, friction))
 
     def find_robot(self, task: Task) -> Robot:
         return self

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gaits.checks import check_source
 from gaits.tasks.problem import Problem
+
+if TYPE_CHECKING:
+    from gaits.tasks.task import Task
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,14 @@ class Unknown(Problem):
             check_source(self.source)
 
     def check(self) -> None:
-        raise ValueError(
+        raise ValueError(self._told)
+
+    def unwatchable(self, task: Task) -> str:
+        return self._told
+
+    @property
+    def _told(self) -> str:
+        return (
             "This run is of a task of your own. Its files never run code, so name the task again: "
             f"--task {self.source or 'MODULE:NAME'}, or gaits.register_task(task) in Python."
         )

@@ -1,14 +1,17 @@
 // The explorer: puts map, stage, curves and panels together, and keeps them about the same run.
 
+import { Beside } from "./beside.js";
 import { makeScale } from "./colors.js";
 import { drawCurves } from "./curves.js";
 import { DamagePanel } from "./damage.js";
 import { $, initTheme, number, onTheme } from "./dom.js";
 import { positionOf } from "./layout.js";
 import { drawLegend, showTip } from "./legend.js";
+import { Limits } from "./limits.js";
 import { MapView } from "./map.js";
 import { Past } from "./past.js";
 import { RunStrip, showDetails, valuesOf } from "./runs.js";
+import { wireFiles } from "./save.js";
 import { makeSource } from "./source.js";
 import { Stage } from "./stage.js";
 
@@ -22,14 +25,27 @@ class Explorer {
     this.source = makeSource();
     this.archives = new Map();
     this.colour = "objective";
+    this.limits = new Limits({ shown: () => this.range(this.id), onchange: () => this.repaint() });
     this.damage = new DamagePanel(() => this.stage.replay());
-    this.map = new MapView($("map"), { onpick: (cell, add) => this.play(cell, add), onhover: (cell) => this.tell(cell) });
+    this.map = new MapView($("map"), {
+      onpick: (cell, add) => this.play(cell, add),
+      onhover: (cell) => this.hover(cell),
+      onview: (part) => this.seen(part),
+    });
+    this.beside = new Beside(this.map, {
+      archiveOf: (id) => this.archiveOf(id),
+      scaleOf: () => makeScale("objective", ...this.range(this.id)),
+      onpick: (run, cell, add) => this.play(cell, add, true, run),
+      ontell: (map, archive, cell) => this.tell(map, archive, cell),
+      onproblem: (error) => this.complain(error),
+    });
     this.stage = new Stage(this.source, {
       damageOf: (run) => this.damage.of(run),
       naming: (run, cell) => this.nameLane(run, cell),
       onlanes: () => this.mark(),
     });
     this.past = new Past(this.source, {
+      ended: () => this.run.done >= this.run.evaluations,
       onmove: () => this.moved(),
       onproblem: (error) => this.complain(error),
     });
@@ -88,9 +104,10 @@ class Explorer {
     this.map.clear();
     this.strip.choose(id);
     const run = this.run;
+    $("first-title").textContent = run.short;
     document.title = `${run.algorithm} on ${run.task_title} · gaits`;
     $("heading").textContent = this.runs.length > 1 ? `${this.runs.length} runs` : `${run.algorithm} on ${run.task_title}`;
-    showDetails(run);
+    showDetails(run, this.runs);
     $("damage").hidden = $("map-help").hidden = Boolean(run.unplayable);
     $("stage-empty").textContent = run.unplayable || "Click a cell of the map, and its policy walks here.";
     await Promise.all([this.showArchive(cell), this.showCurves(), this.showRobot()]).catch((error) => this.complain(error));
@@ -106,6 +123,8 @@ class Explorer {
     this.archive = archive;
     this.past.open(id);
     this.map.show(archive);
+    await this.beside.offer(this.run, this.runs);
+    if (id !== this.id) return;
     $("colour").hidden = !archive.robustness;
     if (!archive.robustness) this.colour = "objective";
     this.paint();
@@ -144,15 +163,13 @@ class Explorer {
     const run = this.run;
     if (run.unplayable || !this.source.live) return;
     const robot = await this.source.robot(run.id);
-    if (run.id === this.id) this.damage.show(run, robot);
+    if (run.id !== this.id) return;
+    this.damage.show(run, robot);
+    $("damage").hidden = !robot.joints.length; // pictures cannot be damaged
   }
 
-  /** Objectives of all runs of this task have the same colours. */
   range(id) {
-    const task = this.runs[id].task;
-    const numbers = this.runs.filter((run) => run.task === task).map((run) => run.numbers);
-    const ends = numbers.filter((one) => one.objective_max !== null);
-    return [Math.min(...ends.map((one) => one.objective_min)), Math.max(...ends.map((one) => one.objective_max))];
+    return this.limits.range(this.runs[id], this.runs);
   }
 
   /** Another moment was chosen. */
@@ -161,15 +178,23 @@ class Explorer {
     this.freshen();
   }
 
+  /** All maps have other colours. */
+  repaint() {
+    if (this.archive) this.paint();
+    this.strip.refresh();
+  }
+
   paint() {
     const { archive, colour } = this;
     const past = this.past.iteration !== null;
     this.values = past ? this.past.values(archive.cells) : valuesOf(archive, colour);
     const shown = past ? "objective" : colour;
     const ends = shown === "robustness" ? reach(archive.robustness) : this.range(this.id);
-    this.scale = makeScale(shown, ...(ends.every(Number.isFinite) ? ends : [0, 1]));
+    this.scale = makeScale(shown, ...ends);
+    $("limits").hidden = shown === "robustness";
     for (const button of $("colour").children) button.setAttribute("aria-pressed", button.dataset.colour === shown);
     this.map.paint(this.values, this.scale, past ? this.values : valuesOf(archive));
+    this.beside.paint();
     this.mark();
     this.legend();
     this.setTitle(this.values.reduce((n, value) => n + !Number.isNaN(value), 0));
@@ -183,24 +208,33 @@ class Explorer {
   }
 
   legend() {
-    if (this.scale) drawLegend(this.past.iteration === null ? this.colour : "objective", this.scale);
+    if (this.scale) drawLegend(this.past.iteration === null ? this.colour : "objective", this.scale, this.values);
   }
 
   mark() {
     const lanes = this.stage?.lanes.filter((lane) => lane.run.id === this.id) ?? [];
     this.map.mark(lanes.map(({ cell, color }) => ({ cell, color })), this.source.playable(this.id));
+    const other = this.beside?.run;
+    if (!other) return;
+    const theirs = this.stage.lanes.filter((lane) => lane.run.id === other.id);
+    this.beside.map.mark(theirs.map(({ cell, color }) => ({ cell, color })), this.source.playable(other.id));
+  }
+
+  /** Another part of the map is looked at: the one beside it follows. */
+  seen(part) {
+    document.querySelector(".zoom").classList.toggle("in", part.w < 1);
+    if (this.beside.archive) this.beside.map.view.look(part, true);
   }
 
   // --- cells ------------------------------------------------------------------------------------------------------
 
-  async play(cell, add = false, byHand = true) {
-    const run = this.run;
+  async play(cell, add = false, byHand = true, run = this.run) {
     if (run.unplayable) return;
-    this.map.cursor = cell;
+    if (run === this.run) this.map.cursor = cell;
     history.replaceState(null, "", `#run=${run.id}&cell=${cell}`);
     const below = $("stage").getBoundingClientRect().top > innerHeight - 200;
     if (byHand && below) $("stage").scrollIntoView({ behavior: "smooth" });
-    const gone = this.past.iteration !== null && !this.stillThere(cell);
+    const gone = run === this.run && this.past.iteration !== null && !this.stillThere(cell);
     $("note").textContent = gone ? "The policy that had this cell then is not kept; this is the one that has it now." : "";
     await this.stage.show(run, cell, add);
   }
@@ -214,21 +248,26 @@ class Explorer {
     return this.archive.dims ? positionOf(cell, this.archive.dims).join(", ") : String(cell);
   }
 
-  /** Say what a cell holds: beside the pointer, and to people who listen. */
-  tell(cell) {
-    $("tip").hidden = cell === null;
-    if (cell === null) return;
-    const onDot = this.map.layout.flat && !Number.isNaN(this.values[cell]);
-    showTip(`Cell ${this.nameCell(cell)}`, this.facts(cell), onDot ? this.map.dot(cell) : this.map.spot(cell));
+  hover(cell) {
+    this.tell(this.map, this.archive, cell);
+    if (this.beside?.archive) this.beside.point(this.beside.map, cell);
   }
 
-  facts(cell) {
-    if (!this.map.has(cell)) return [["empty"]];
-    if (this.past.iteration !== null) {
+  /** Say what a cell holds: beside the pointer, and to people who listen. */
+  tell(map, archive, cell) {
+    $("tip").hidden = cell === null;
+    if (cell === null) return;
+    const onDot = map.layout.flat && !Number.isNaN(map.values[cell]);
+    showTip(`Cell ${this.nameCell(cell)}`, this.facts(map, archive, cell), onDot ? map.dot(cell) : map.spot(cell), map.canvas);
+  }
+
+  facts(map, archive, cell) {
+    if (!map.has(cell)) return [["empty"]];
+    if (map === this.map && this.past.iteration !== null) {
       return [["objective", number(this.values[cell])], [this.stillThere(cell) ? "still the elite" : "replaced later"]];
     }
-    const row = this.archive.cell.indexOf(cell);
-    const { objective, robustness, measures, measure_names: names } = this.archive;
+    const row = archive.cell.indexOf(cell);
+    const { objective, robustness, measures, measure_names: names } = archive;
     const measured = measures[row].map((m, i) => [names[i], number(m, 2)]);
     const recorded = number(objective[row]);
     if (robustness?.[row] == null) return [["objective", recorded], ...measured];
@@ -251,6 +290,9 @@ class Explorer {
       });
     }
     $("pin-current").addEventListener("click", () => this.stage.pinCurrent());
+    $("zoom-in").addEventListener("click", () => this.archive && this.map.view.zoom(true));
+    $("zoom-out").addEventListener("click", () => this.archive && this.map.view.zoom(false));
+    wireFiles(this);
     $("show-help").addEventListener("click", () => $("help").showModal());
     if (!this.source.live) {
       const needs = "Damage, other seeds and other cells need the live explorer: gaits explore RUN";
@@ -260,7 +302,7 @@ class Explorer {
     }
     document.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.legend()).observe($("legend"));
-    onTheme(() => this.legend());
+    onTheme(() => this.archive && this.paint());
   }
 
   key(event) {

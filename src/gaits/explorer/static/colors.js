@@ -1,18 +1,27 @@
 // Colours of values, of runs and of robots.
 
+import { isDark } from "./dom.js";
+
 const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
 
-const SEQUENTIAL = [
-  "#440154", "#481f70", "#443983", "#3b528b", "#31688e", "#287c8e", "#21918c",
-  "#20a486", "#35b779", "#5ec962", "#90d743", "#c8e020", "#fde725",
-].map(rgb);
+/** By day viridis, as in the figures. By night its low end would be as dark as what is empty, so it begins brighter. */
+const SEQUENTIAL = {
+  day: [
+    "#440154", "#481f70", "#443983", "#3b528b", "#31688e", "#287c8e", "#21918c",
+    "#20a486", "#35b779", "#5ec962", "#90d743", "#c8e020", "#fde725",
+  ].map(rgb),
+  night: [
+    "#8e5bc9", "#7f6fd0", "#6e82d0", "#5f94cb", "#52a5c3", "#48b4b7", "#46c2a6",
+    "#55ce90", "#72d97a", "#97e266", "#bfe95a", "#e4ee58", "#fdf36a",
+  ].map(rgb),
+};
 const DIVERGING = [
   "#9c1f2e", "#d4553f", "#f0924f", "#f9cf7a", "#faf0a8", "#c3e3c4", "#7dbbcf", "#4584b8", "#2b4a94",
 ].map(rgb);
 
-/** Curves, cards and pinned robots keep apart by these; the contact colour is not among them. */
+/** Runs, as bars on cards and as curves, and lanes, as dots and robots, share no colour; none is the contact's. */
 const RUN_COLORS = [
-  "#e0901a", "#6678e8", "#d8557d", "#8d9a2e", "#a365cf", "#b3754a", "#4c9be0", "#c94f4f", "#7c8794", "#5aa469",
+  "#2f7fc1", "#c23b3b", "#3f9b57", "#7c8794", "#6b3f3f", "#1f4e79", "#e08d7f", "#4f6b2c", "#6bb3e0", "#4a4f57",
 ];
 const LANE_COLORS = ["#e89b1f", "#7484f0", "#e05f88", "#9aa838", "#ab70da", "#c0835a"];
 
@@ -33,7 +42,8 @@ export function makeScale(kind, low, high) {
     return { low: -reach, high: reach, color: (value) => between(DIVERGING, (value / reach + 1) / 2) };
   }
   const width = high - low || 1;
-  return { low, high, color: (value) => between(SEQUENTIAL, (value - low) / width) };
+  const colors = SEQUENTIAL[isDark() ? "night" : "day"];
+  return { low, high, color: (value) => between(colors, (value - low) / width) };
 }
 
 /** A colour (#rrggbb or rgb(r, g, b)) made lighter (amount > 0) or darker (amount < 0). */

@@ -80,9 +80,10 @@ function themeChanged() {
 const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
 systemDark.addEventListener("change", themeChanged);
 
+export const isDark = () => (document.documentElement.dataset.theme ?? (systemDark.matches ? "dark" : "light")) === "dark";
+
 /** The button that switches between light and dark; without a choice the system's is followed. */
 export function initTheme(button) {
-  const isDark = () => (document.documentElement.dataset.theme ?? (systemDark.matches ? "dark" : "light")) === "dark";
   const label = () => button.setAttribute("aria-label", isDark() ? "Switch to light colours" : "Switch to dark colours");
   const stored = remember("theme");
   if (stored === "dark" || stored === "light") document.documentElement.dataset.theme = stored;
@@ -97,7 +98,7 @@ export function initTheme(button) {
 }
 
 /** What this browser remembers; files opened from disk may not be allowed to. */
-function remember(key, value) {
+export function remember(key, value) {
   try {
     if (value === undefined) return window.localStorage.getItem(`gaits-${key}`);
     window.localStorage.setItem(`gaits-${key}`, value);

@@ -2,6 +2,7 @@
 
 import { Camera } from "./camera.js";
 import { el, number, percent, sharpen } from "./dom.js";
+import { Film } from "./film.js";
 import { drawMoment, Motion } from "./robot.js";
 import { Timeline } from "./timeline.js";
 
@@ -9,7 +10,7 @@ const DRAG_RADIANS = 0.006;
 const KEY_RADIANS = 0.15;
 
 export class Lane {
-  /** `handlers`: onclose(lane), onpin(lane), onscrub(step), onchange() when it must be drawn again. */
+  /** `handlers`: onclose(lane), onpin(lane), onscrub(seconds), onchange() when it must be drawn again. */
   constructor(run, cell, color, handlers) {
     Object.assign(this, { run, cell, color, handlers, pinned: false, seen: false, motion: null, drawn: null });
     this.canvas = el("canvas", { className: "view", role: "application", tabIndex: 0 });
@@ -18,7 +19,7 @@ export class Lane {
     this.message = el("p", { className: "message", hidden: true });
     this.numbers = el("dl", { className: "numbers" });
     this.contacts = el("canvas", { className: "contacts", role: "img" });
-    this.timeline = new Timeline(this.contacts, handlers.onscrub);
+    this.timeline = new Timeline(this.contacts, (step) => handlers.onscrub(step * this.episode.seconds_per_step));
     this.pin = el("button", { className: "small", type: "button", onclick: () => handlers.onpin(this) }, "Pin");
     this.close = el("button", { className: "small", type: "button", onclick: () => handlers.onclose(this) }, "Close");
     const dot = el("span", { className: "dot" });
@@ -73,7 +74,13 @@ export class Lane {
 
   /** Draw everything anew: the camera, the size or the colours have changed. */
   redraw() {
-    this.drawn = this.timeline.bars = null;
+    this.timeline.bars = null;
+    this.refresh();
+  }
+
+  /** Draw the robot anew. */
+  refresh() {
+    this.drawn = null;
     this.handlers.onchange();
   }
 
@@ -93,20 +100,23 @@ export class Lane {
   /** Take an episode to show. */
   load(episode, robot) {
     if (this.robot !== robot) this.camera = new Camera(robot.flat);
-    Object.assign(this, { episode, robot, motion: new Motion(episode, robot), drawn: null });
+    const motion = episode.images ? new Film(episode, () => this.refresh()) : new Motion(episode, robot);
+    Object.assign(this, { episode, robot, motion, drawn: null });
+    this.canvas.classList.toggle("still", Boolean(episode.images));
     this.timeline.show(episode, robot, episode.length);
     this.say("");
     this.showNumbers();
   }
 
-  get length() {
-    return this.motion ? this.episode.length : 0;
+  /** How long its episode is; 0 before there is one. */
+  get seconds() {
+    return this.motion ? this.episode.length * this.episode.seconds_per_step : 0;
   }
 
   showNumbers() {
     const { episode, robot } = this;
     const seconds = episode.length * episode.seconds_per_step;
-    const distance = episode.root[3 * episode.length] - episode.root[0];
+    const distance = episode.root && episode.root[3 * episode.length] - episode.root[0];
     const lasted = `${number(seconds, 1)} s`;
     const ended = { time: lasted, fell: `fell after ${lasted}`, broke: `physics broke down after ${lasted}` };
     const same = episode.objective === episode.recorded.objective;
@@ -116,27 +126,41 @@ export class Lane {
       ...(episode.damage ? [["undamaged", number(episode.sound)]] : []),
       ...(episode.sound === episode.recorded.objective ? [] : [["in the archive", number(episode.recorded.objective)]]),
       ...(episode.recorded.seed === null ? [["seed in the archive", "none: an older run"]] : []),
-      ["distance", `${number(distance, 1)} m`],
+      ...(episode.root ? [["distance", `${number(distance, 1)} m`]] : []),
       ["time", ended[episode.end]],
       ...robot.feet
         .filter((foot) => foot.measured)
         .map((foot, i) => [foot.label, percent(episode.measures[i]) + beside(percent(episode.recorded.measures[i]))]),
+      ...robot.measures.map((name, i) => [name, number(episode.measures[i], 2) + beside(number(episode.recorded.measures[i], 2))]),
     ];
     const fact = ([name, value, kind = ""]) => el("div", { className: kind }, el("dt", {}, name), el("dd", {}, value));
     this.numbers.replaceChildren(...facts.map(fact));
   }
 
-  /** Draw the moment after so many steps; nothing is done if it is on the screen already. */
-  draw(step, span) {
+  /** Draw the moment after so many seconds, of `span` in all; nothing is done if it is on the screen already. */
+  draw(seconds, span) {
     if (!this.motion || !this.canvas.clientWidth) return false;
-    const shown = Math.min(step, this.episode.length);
+    const { length, seconds_per_step: rate } = this.episode;
+    const shown = Math.min(Number((seconds / rate).toFixed(6)), length); // a whole step stays one
     const key = `${shown} ${span} ${this.canvas.clientWidth}x${this.canvas.clientHeight}`;
     if (key === this.drawn) return false;
     this.drawn = key;
-    const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight];
-    drawMoment(sharpen(this.canvas), this.camera, this.motion, this.robot, shown, this.color, width, height);
-    this.timeline.stretch(span);
+    this.paint(sharpen(this.canvas), shown, this.canvas.clientWidth, this.canvas.clientHeight);
+    this.timeline.stretch(span / rate);
     this.timeline.draw(shown);
     return true;
+  }
+
+  paint(context, step, width, height) {
+    if (this.episode.images) this.motion.draw(context, step, width, height);
+    else drawMoment(context, this.camera, this.motion, this.robot, step, this.color, width, height);
+  }
+
+  /** Draw a moment elsewhere, for a file. */
+  async drawAt(context, seconds, width, height) {
+    if (!this.motion) return;
+    const step = Math.min(seconds / this.episode.seconds_per_step, this.episode.length);
+    await this.motion.prepare?.(step);
+    this.paint(context, step, width, height);
   }
 }

@@ -27,7 +27,8 @@ function gridLayout({ dims, ranges, measure_names: names }) {
   const axis = (along, start) => ({
     name: names[start],
     inner: names.filter((_, i) => i % 2 === start % 2 && i > start),
-    ticks: along.length > 1 ? blockTicks(along[0], ranges[start]) : rangeTicks(ranges[start]),
+    ticks: along.length > 1 ? blockTicks(along[0], ranges[start]) : null,
+    range: ranges[start],
   });
   return {
     width,
@@ -61,9 +62,12 @@ const blockEdges = (along) => (along.length > 1 ? Array.from({ length: along[0] 
 const blockTicks = (n, [low, high]) =>
   Array.from({ length: n }, (_, i) => ({ at: (i + 0.5) / n, text: (low + ((high - low) * (i + 0.5)) / n).toFixed(2) }));
 
-function rangeTicks([low, high]) {
-  const digits = high - low >= 20 ? 0 : high - low >= 2 ? 1 : 2;
-  return [0, 0.25, 0.5, 0.75, 1].map((at) => ({ at, text: (low + (high - low) * at).toFixed(digits) }));
+/** What to write along an axis of which a part is seen, from a share `start` of it and as wide as a share `width`. */
+export function ticksOf({ ticks, range: [low, high] }, start, width) {
+  if (ticks) return ticks.map(({ at, text }) => ({ at: (at - start) / width, text })).filter(({ at }) => at > 0 && at < 1);
+  const seen = (high - low) * width;
+  const digits = seen >= 20 ? 0 : seen >= 2 ? 1 : seen >= 0.2 ? 2 : 3;
+  return [0, 0.25, 0.5, 0.75, 1].map((at) => ({ at, text: (low + (high - low) * (start + width * at)).toFixed(digits) }));
 }
 
 function centroidLayout({ centroids, ranges, measure_names: names }) {
@@ -74,7 +78,7 @@ function centroidLayout({ centroids, ranges, measure_names: names }) {
   const width = flat ? Math.min(4 * centroids.length, MAX_COLUMNS) : RASTER;
   const height = flat ? 1 : RASTER;
   const hidden = names.length > 2 ? ` (first 2 of ${names.length} measures)` : "";
-  const axis = (i) => ({ name: names[i] + (i ? "" : hidden), inner: [], ticks: rangeTicks(ranges[i]) });
+  const axis = (i) => ({ name: names[i] + (i ? "" : hidden), inner: [], ticks: null, range: ranges[i] });
   return {
     width,
     height,

@@ -1,7 +1,8 @@
 // The archive as a map: a strip with its profile, a heatmap or a nested grid, to be hovered, clicked and walked by keys.
 
 import { clamp, digitsFor, number, onTheme, sharpen, themed } from "./dom.js";
-import { makeLayout } from "./layout.js";
+import { makeLayout, ticksOf } from "./layout.js";
+import { View } from "./view.js";
 
 const MARGIN = { left: 46, right: 6, top: 6, bottom: 40 };
 const STRIP = 40;
@@ -26,12 +27,19 @@ export function paintRaster(layout, values, scale) {
 }
 
 export class MapView {
-  /** `onpick(cell, add)` when a filled cell is chosen, `onhover(cell or null)` when the cursor or the keys move. */
-  constructor(canvas, { onpick, onhover }) {
-    Object.assign(this, { canvas, onpick, onhover, marks: [], rings: null, cursor: null, hovered: null, layout: null });
-    canvas.addEventListener("pointermove", (event) => this.hover(this.pick(event)));
+  /**
+   * `onpick(cell, add)` when a filled cell is chosen, `onhover(cell or null)` when the cursor or the keys move, `onview(part)`
+   * when another part of the map is looked at.
+   */
+  constructor(canvas, { onpick, onhover, onview }) {
+    Object.assign(this, { canvas, onpick, onhover, onview, marks: [], framed: null, cursor: null, hovered: null, layout: null });
+    this.view = new View(canvas, () => this.layout && this.area, (part, quietly) => {
+      if (!quietly) this.onview(part);
+      this.refresh();
+    });
+    canvas.addEventListener("pointermove", (event) => this.view.drag(event) || this.hover(this.pick(event)));
     canvas.addEventListener("pointerleave", () => this.hover(null));
-    canvas.addEventListener("click", (event) => this.choose(this.pick(event), event.shiftKey));
+    canvas.addEventListener("click", (event) => this.view.dragged || this.choose(this.pick(event), event.shiftKey));
     canvas.addEventListener("keydown", (event) => this.key(event));
     canvas.addEventListener("focus", () => this.draw());
     canvas.addEventListener("blur", () => this.leave());
@@ -42,6 +50,7 @@ export class MapView {
   /** Show an archive; what is filled comes with `paint`. */
   show(archive) {
     this.layout = makeLayout(archive);
+    this.view.reset(this.layout.flat);
     this.canvas.classList.toggle("flat", this.layout.flat);
     [this.cursor, this.hovered] = [null, null];
   }
@@ -70,8 +79,9 @@ export class MapView {
     return !Number.isNaN(this.known[cell]);
   }
 
-  mark(marks, rings = null) {
-    Object.assign(this, { marks, rings });
+  /** Frames around cells: `marks` in colours of their own, `framed` in ink. */
+  mark(marks, framed = null) {
+    Object.assign(this, { marks, framed });
     this.draw();
   }
 
@@ -91,7 +101,8 @@ export class MapView {
   /** Where a cell's middle is on the canvas. */
   spot(cell, area = this.area) {
     const { spots } = this.layout;
-    return [area.left + spots[2 * cell] * area.width, area.top + (1 - spots[2 * cell + 1]) * area.height];
+    const [u, v] = this.view.see(spots[2 * cell], spots[2 * cell + 1]);
+    return [area.left + u * area.width, area.top + (1 - v) * area.height];
   }
 
   /** Where a cell's dot is above the strip. */
@@ -119,8 +130,8 @@ export class MapView {
     const [u, v] = [(x - area.left) / area.width, 1 - (y - area.top) / area.height];
     if (u < 0 || u >= 1 || v < 0) return null;
     if (v >= 1) return this.layout.flat ? this.nearestDot(x, y, area) : null;
-    const { labels, width, height } = this.layout;
-    const cell = labels[Math.floor(v * height) * width + Math.floor(u * width)];
+    const [{ labels, width, height }, [x0, y0]] = [this.layout, this.view.place(u, v)];
+    const cell = labels[Math.floor(y0 * height) * width + Math.floor(x0 * width)];
     if (!this.layout.flat || !Number.isNaN(this.values[cell])) return cell;
     return this.nearestDot(x, null, area); // cells of a strip can be narrower than a pixel
   }
@@ -162,13 +173,23 @@ export class MapView {
     const directions = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
     if (event.key in directions) this.move(this.step(...directions[event.key]));
     else if (event.key === "Home") this.move(this.best);
+    else if (event.key === "+" || event.key === "-") {
+      this.view.zoom(event.key === "+");
+      if (this.cursor !== null) this.follow(this.cursor);
+    }
     else if (event.key === "Enter") this.choose(this.cursor ?? this.best, event.shiftKey);
     else return;
     event.preventDefault();
   }
 
+  /** See the part around a cell, if it is out of sight. */
+  follow(cell) {
+    this.view.follow(this.layout.spots[2 * cell], this.layout.flat ? 0.5 : this.layout.spots[2 * cell + 1]);
+  }
+
   move(cell) {
     if (cell === null) return;
+    this.follow(cell);
     this.cursor = this.hovered = cell;
     this.onhover(cell);
     this.draw();
@@ -217,17 +238,26 @@ export class MapView {
     context.fillStyle = themed("empty");
     context.fillRect(area.left, area.top, area.width, area.height);
     context.imageSmoothingEnabled = false;
-    context.drawImage(this.picture, area.left, area.top, area.width, area.height);
-    this.drawLines(context, area);
+    const [{ x, y, w, h }, { width, height }] = [this.view.part, this.picture];
+    const seen = [x * width, (1 - y - h) * height, w * width, h * height];
+    context.drawImage(this.picture, ...seen, area.left, area.top, area.width, area.height);
     this.drawAxes(context, area);
+    if (this.layout.flat) this.drawLevels(context, area);
+    context.save();
+    context.beginPath();
+    context.rect(area.left - 5, 0, area.width + 10, this.canvas.clientHeight - MARGIN.bottom + 5); // frames at the edge, too
+    if (!this.view.whole) context.clip();
+    this.drawLines(context, area);
     if (this.layout.flat) this.drawProfile(context, area);
     this.drawMarks(context, area);
+    context.restore();
   }
 
   drawLines(context, area) {
     context.fillStyle = themed("panel");
-    for (const x of this.layout.lines.x) context.fillRect(area.left + x * area.width - 1, area.top, 2, area.height);
-    for (const y of this.layout.lines.y) context.fillRect(area.left, area.top + y * area.height - 1, area.width, 2);
+    const { lines } = this.layout;
+    for (const at of lines.x) context.fillRect(area.left + this.view.see(at, 0)[0] * area.width - 1, area.top, 2, area.height);
+    for (const at of lines.y) context.fillRect(area.left, area.top + (1 - this.view.see(0, 1 - at)[1]) * area.height - 1, area.width, 2);
   }
 
   drawAxes(context, area) {
@@ -236,7 +266,7 @@ export class MapView {
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = themed("muted");
     context.textAlign = "center";
-    for (const { at, text } of x.ticks) {
+    for (const { at, text } of ticksOf(x, this.view.part.x, this.view.part.w)) {
       context.textAlign = at === 1 ? "right" : at === 0 ? "left" : "center";
       context.fillText(text, area.left + at * area.width, bottom + 15);
     }
@@ -244,7 +274,7 @@ export class MapView {
     context.fillText(label(x), area.left + area.width / 2, bottom + 32, area.width);
     if (!y) return;
     context.textAlign = "right";
-    for (const { at, text } of y.ticks) {
+    for (const { at, text } of ticksOf(y, this.view.part.y, this.view.part.h)) {
       const inward = at === 1 ? 9 : at === 0 ? 0 : 4;
       context.fillText(text, area.left - 6, bottom - at * area.height + inward);
     }
@@ -256,7 +286,8 @@ export class MapView {
     context.restore();
   }
 
-  drawProfile(context, area) {
+  /** Lines at zero and at both ends of what the profile above a strip shows. */
+  drawLevels(context, area) {
     const [low, high] = this.profileRange;
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "right";
@@ -269,6 +300,9 @@ export class MapView {
       context.fillStyle = themed("muted");
       context.fillText(number(value, digitsFor(high - low)), area.left - 6, y + 4);
     }
+  }
+
+  drawProfile(context, area) {
     for (let cell = 0; cell < this.values.length; cell++) {
       if (Number.isNaN(this.values[cell])) continue;
       context.fillStyle = `rgb(${this.scale.color(this.values[cell])})`;
@@ -279,7 +313,7 @@ export class MapView {
   }
 
   drawMarks(context, area) {
-    for (const cell of this.rings ?? []) this.outline(context, area, cell, themed("ink"), 1.5, 0.55);
+    for (const cell of this.framed ?? []) this.outline(context, area, cell, themed("ink"), 1.5, 0.55);
     for (const { cell, color } of this.marks) this.outline(context, area, cell, color, 3, 1);
     if (this.hovered !== null) this.outline(context, area, this.hovered, themed("ink"), 2, 0.8);
     const focused = this.cursor !== null && document.activeElement === this.canvas;
@@ -290,8 +324,10 @@ export class MapView {
   outline(context, area, cell, color, width, alpha) {
     const [x, y] = this.spot(cell, area);
     const grid = this.layout.labels.length === this.layout.cells;
-    const w = Math.max(grid ? area.width / this.layout.width : 10, this.layout.flat ? 3 : 7);
-    const h = Math.max(grid || this.layout.flat ? area.height / this.layout.height : 10, 7);
+    const [{ part }, { width: columns, height: rows }] = [this.view, this.layout];
+    const [wide, high] = [area.width / columns / part.w, area.height / rows / part.h];
+    const w = Math.max(grid ? wide : 10, this.layout.flat ? 3 : 7);
+    const h = Math.max(grid || this.layout.flat ? high : 10, 7);
     context.save();
     context.globalAlpha = alpha;
     for (const [style, line] of [[themed("panel"), width + 2], [color, width]]) {

@@ -6,9 +6,9 @@ import { $, number } from "./dom.js";
 const GROWTH = 5; // seconds in which an archive grows before one's eyes
 
 export class Past {
-  /** `onmove()` when another moment is chosen, `onproblem(error)` when it cannot be shown. */
-  constructor(source, { onmove, onproblem }) {
-    Object.assign(this, { source, onmove, onproblem, iteration: null, log: null, metrics: null, growing: null });
+  /** `ended()` whether the run is over; `onmove()` when another moment is chosen, `onproblem(error)` when it cannot be shown. */
+  constructor(source, { ended, onmove, onproblem }) {
+    Object.assign(this, { source, ended, onmove, onproblem, iteration: null, log: null, metrics: null, growing: null });
     $("iteration").addEventListener("input", (event) => {
       this.growing = null;
       this.goTo(Number(event.target.value));
@@ -48,7 +48,8 @@ export class Past {
   say() {
     const { iteration, metrics } = this;
     if (iteration === null || !metrics) {
-      $("moment").textContent = "now";
+      const all = metrics?.evaluations.at(-1);
+      $("moment").textContent = all === undefined ? "" : `${number(all, 0)} evaluations, ${this.ended() ? "the end" : "so far"}`;
       return markEvaluations(null);
     }
     const i = metrics.iteration.findLastIndex((one) => one <= iteration);

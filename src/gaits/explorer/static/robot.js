@@ -7,7 +7,7 @@ import { drawFootprint, drawGround, drawMarks, drawShadow } from "./scene.js";
 
 const LIGHT = [-0.45, -0.89];
 const FAR_SIDE = { depth: 0.12, shade: -0.3 };
-const FOLLOW = 24;
+const FOLLOW = 0.4; // seconds
 
 /** An episode's ends of capsules, in metres in the world, at any moment between two steps. */
 export class Motion {
@@ -16,7 +16,7 @@ export class Motion {
     this.n = 6 * robot.capsules.length;
     this.points = new Float32Array(this.n);
     this.length = episode.length;
-    this.path = smooth(episode.root, FOLLOW);
+    this.path = smooth(episode.root, Math.round(FOLLOW / episode.seconds_per_step));
     this.hidden = [];
     this.hidden = hiddenEnds(robot.capsules, this.at(0));
     this.extent = this.measure(robot);

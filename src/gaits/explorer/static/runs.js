@@ -5,6 +5,8 @@ import { $, el, number, onTheme, percent } from "./dom.js";
 import { makeLayout } from "./layout.js";
 import { paintRaster } from "./map.js";
 
+const OWN = new Set(["seed", "begun"]); // settings that every run has its own of
+
 /** Values by cell (NaN where it is empty) from an archive's list of elites. */
 export function valuesOf(archive, name = "objective") {
   const values = new Float32Array(archive.cells).fill(NaN);
@@ -12,23 +14,53 @@ export function valuesOf(archive, name = "objective") {
   return values;
 }
 
+const MANY = 4; // runs from which on they are worth sorting
+const known = (value) => value ?? -Infinity;
+const SORTS = {
+  qd_score: (run) => known(run.numbers.qd_score),
+  coverage: (run) => known(run.numbers.coverage),
+  objective_max: (run) => known(run.numbers.objective_max),
+};
+const GROUPS = { none: () => "", task: (run) => run.task_title, algorithm: (run) => run.algorithm };
+
 export class RunStrip {
   constructor(runs, { onchoose, archiveOf, rangeOf }) {
     Object.assign(this, { onchoose, archiveOf, rangeOf, cards: new Map() });
     this.watcher = new IntersectionObserver((seen) => {
       for (const { isIntersecting, target } of seen) if (isIntersecting) this.fill(target);
     });
-    $("runs").replaceChildren(...runs.map((run) => this.card(run)));
+    this.runs = runs;
+    for (const run of runs) this.card(run);
     $("runs").hidden = runs.length < 2;
+    $("runs-tools").hidden = runs.length < MANY;
+    for (const id of ["runs-filter", "runs-sort", "runs-group"]) $(id).addEventListener("input", () => this.arrange());
+    this.arrange();
     onTheme(() => this.refresh());
   }
 
+  /** Show the runs that all words of the filter are in, sorted and grouped as chosen. */
+  arrange() {
+    const words = $("runs-filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const text = (run) => `${run.algorithm} ${run.task_title} ${run.task} seed ${run.seed} ${run.name}`.toLowerCase();
+    const found = this.runs.filter((run) => words.every((word) => text(run).includes(word)));
+    const [sort, group] = [SORTS[$("runs-sort").value], GROUPS[$("runs-group").value]];
+    if (sort) found.sort((a, b) => sort(b) - sort(a));
+    const groups = new Map();
+    for (const run of found) groups.set(group(run), [...(groups.get(group(run)) ?? []), run]);
+    const shown = [...groups].flatMap(([title, runs]) => [
+      ...(title ? [el("h3", {}, title)] : []),
+      ...runs.map((run) => this.cards.get(run.id).card),
+    ]);
+    $("runs").replaceChildren(...shown);
+    $("runs-count").textContent = `${found.length} of ${this.runs.length}`;
+  }
+
   card(run) {
-    const dot = el("span", { className: "dot" });
-    dot.style.background = runColor(run.id);
+    const key = el("span", { className: "key" });
+    key.style.background = runColor(run.id);
     const thumbnail = el("canvas", { className: "thumbnail", width: 1, height: 1, "aria-hidden": "true" });
     const numbers = el("span", { className: "muted" });
-    const title = el("strong", {}, dot, run.algorithm);
+    const title = el("strong", {}, key, run.algorithm);
     const which = el("span", {}, `${run.task_title}, seed ${run.seed}${run.folder}`);
     const names = el("span", { className: "names" }, title, which, numbers);
     const go = () => this.onchoose(run.id);
@@ -38,10 +70,10 @@ export class RunStrip {
     this.cards.set(run.id, { card, thumbnail, numbers });
     this.update(run);
     this.watcher.observe(card);
-    return card;
   }
 
   update(run) {
+    this.runs = this.runs.map((one) => (one.id === run.id ? run : one));
     const { qd_score: score, coverage } = run.corrected ?? run.numbers; // without luck, where it is known
     const going = run.done < run.evaluations ? `, ${percent(run.done / run.evaluations)} done` : "";
     this.cards.get(run.id).numbers.textContent = `QD ${number(score, 0)}, ${percent(coverage)} filled${run.corrected ? ", corrected" : ""}${going}`;
@@ -76,8 +108,17 @@ export class RunStrip {
   }
 }
 
-/** The settings of a run, in words. */
-export function showDetails(run) {
-  const rows = run.details.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)));
+/** The settings of a run, in words; those in which the runs of its task differ stand out. */
+export function showDetails(run, runs) {
+  const others = runs.filter((other) => other.task === run.task && other.id !== run.id);
+  const differs = ([name, value]) => others.some(({ details }) => details.find(([own]) => own === name)?.[1] !== value);
+  const [[, command], ...facts] = run.details.length ? run.details : [["", ""]];
+  const rows = facts.map((fact) => {
+    const row = el("div", {}, el("dt", {}, fact[0]), el("dd", {}, fact[1]));
+    row.classList.toggle("differs", !OWN.has(fact[0]) && differs(fact));
+    return row;
+  });
   $("details").replaceChildren(...rows);
+  $("details-command").textContent = command;
+  $("details-note").hidden = !rows.some((row) => row.classList.contains("differs"));
 }

@@ -86,7 +86,7 @@ export function drawShadow(context, camera, capsules, points) {
   context.fill();
 }
 
-/** A ring on the ground under a foot that stands. */
+/** Light on the ground under a foot that stands. */
 export function drawFootprint(context, camera, x, y, radius) {
   const [sx, sy, depth, scale] = camera.project(x, y, 0);
   if (depth < NEAR) return;

@@ -67,7 +67,7 @@ function fileSource(data) {
   const missing = (what) => Promise.reject(new Error(what));
   const episodes = remembering(KEPT_EPISODES, async (key, id, cell) => {
     const text = of(id).episodes[cell];
-    return text ? decoded(text) : missing("This file does not have the policy of this cell; it has those with a ring.");
+    return text ? decoded(text) : missing("This file does not have the policy of this cell; it has those with a frame.");
   });
   return {
     live: false,

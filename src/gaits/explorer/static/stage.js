@@ -5,13 +5,13 @@ import { $, clamp, number, onTheme } from "./dom.js";
 import { Lane } from "./lane.js";
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
-const STEPS_PER_SECOND = 60;
+const SECONDS_PER_STEP = 1 / 60; // before any episode is there
 const PAUSE_AT_END = 0.8;
 
 export class Stage {
   /** `damageOf(run)` tells what is wrong with the robot, `naming(run, cell)` how a lane is called. */
   constructor(source, { damageOf, naming, onlanes }) {
-    Object.assign(this, { source, damageOf, naming, onlanes, lanes: [], step: 0, speed: 1, seed: null, waited: 0 });
+    Object.assign(this, { source, damageOf, naming, onlanes, lanes: [], seconds: 0, speed: 1, seed: null, waited: 0 });
     this.playing = !window.matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.frame = null;
     this.wire();
@@ -39,7 +39,7 @@ export class Stage {
     const lane = new Lane(run, cell, color, {
       onclose: (one) => this.remove(one),
       onpin: (one) => this.pin(one),
-      onscrub: (step) => this.scrub(step),
+      onscrub: (seconds) => this.scrub(seconds),
       onchange: () => this.request(),
     });
     lane.name(...this.naming(run, cell));
@@ -108,17 +108,24 @@ export class Stage {
 
   // --- the clock --------------------------------------------------------------------------------------------------
 
+  /** Seconds that the longest episode takes. */
   get span() {
-    return Math.max(1, ...this.lanes.map((lane) => lane.length));
+    return Math.max(this.rate, ...this.lanes.map((lane) => lane.seconds));
+  }
+
+  /** Seconds of the shortest step: what the slider and the keys move by. */
+  get rate() {
+    const rates = this.lanes.filter((lane) => lane.motion).map((lane) => lane.episode.seconds_per_step);
+    return rates.length ? Math.min(...rates) : SECONDS_PER_STEP;
   }
 
   restart() {
-    [this.step, this.waited] = [0, 0];
+    [this.seconds, this.waited] = [0, 0];
     this.request();
   }
 
-  scrub(step) {
-    this.step = clamp(step, 0, this.span);
+  scrub(seconds) {
+    this.seconds = clamp(seconds, 0, this.span);
     this.waited = 0;
     this.request();
   }
@@ -126,12 +133,12 @@ export class Stage {
   /** Pause, and go some steps on or back. */
   nudge(steps) {
     this.setPlaying(false);
-    this.scrub(Math.round(this.step) + steps);
+    this.scrub((Math.round(this.seconds / this.rate) + steps) * this.rate);
   }
 
   setPlaying(playing) {
     this.playing = playing;
-    if (playing && this.step >= this.span) this.restart();
+    if (playing && this.seconds >= this.span) this.restart();
     $("play").setAttribute("aria-label", playing ? "Pause" : "Play");
     $("play").classList.toggle("on", playing);
     this.request();
@@ -158,7 +165,7 @@ export class Stage {
     const loaded = this.lanes.some((lane) => lane.motion);
     if (this.playing && loaded) this.advance(elapsed * this.speed);
     for (const lane of this.lanes) {
-      if (!lane.draw(this.step, this.span) || lane.seen) continue;
+      if (!lane.draw(this.seconds, this.span) || lane.seen) continue;
       lane.seen = true;
       performance.measure("gaits-first-frame", "gaits-asked"); // for benchmarks/explorer.py
     }
@@ -168,19 +175,20 @@ export class Stage {
   }
 
   advance(seconds) {
-    if (this.step >= this.span) {
+    if (this.seconds >= this.span) {
       this.waited += seconds;
       if (this.waited > PAUSE_AT_END) this.restart();
     } else {
-      this.step = Math.min(this.step + seconds * STEPS_PER_SECOND, this.span);
+      this.seconds = Math.min(this.seconds + seconds, this.span);
     }
   }
 
   showTime() {
-    const [scrub, rate] = [$("scrub"), this.lanes[0]?.episode?.seconds_per_step ?? 1 / STEPS_PER_SECOND];
-    const told = `${number(this.step * rate, 1)} s of ${number(this.span * rate, 1)} s`;
-    if (scrub.max !== String(this.span)) scrub.max = this.span;
-    scrub.value = this.step;
+    const { rate, span, seconds } = this;
+    const [scrub, steps] = [$("scrub"), Math.round(span / rate)];
+    const told = `${number(seconds, 1)} s of ${number(span, 1)} s`;
+    if (scrub.max !== String(steps)) scrub.max = steps;
+    scrub.value = seconds / rate;
     scrub.setAttribute("aria-valuetext", told);
     $("time").textContent = told.replace(" s of ", " / ");
   }
@@ -193,7 +201,7 @@ export class Stage {
     this.setPlaying(this.playing);
     $("play").addEventListener("click", () => this.setPlaying(!this.playing));
     $("restart").addEventListener("click", () => this.restart());
-    $("scrub").addEventListener("input", (event) => this.scrub(Number(event.target.value)));
+    $("scrub").addEventListener("input", (event) => this.scrub(Number(event.target.value) * this.rate));
     $("speed").addEventListener("change", (event) => this.setSpeed(Number(event.target.value)));
     $("seed").disabled = $("new-seed").disabled = !this.source.live;
     $("seed").addEventListener("change", ({ target: { value } }) => {

@@ -38,7 +38,8 @@ export class Timeline {
     Object.assign(this, { episode, span, count, bars: null });
     const context = this.canvas.getContext("2d");
     context.font = FONT;
-    this.left = Math.max(...this.rows.map((row) => context.measureText(row.label).width)) + SHARE;
+    this.left = Math.max(0, ...this.rows.map((row) => context.measureText(row.label).width)) + SHARE;
+    this.canvas.hidden = this.rows.length === 0;
     this.canvas.style.height = `${ROW * this.rows.length + 4}px`;
     const told = this.rows.map((row) => `${row.label} ${percent(row.share)}`).join(", ");
     this.canvas.setAttribute("aria-label", `Time on the ground: ${told}`);
@@ -77,7 +78,7 @@ export class Timeline {
       context.fillText(label, 0, top + 10);
       context.textAlign = "right";
       context.fillText(percent(share), this.left - 6, top + 10);
-      context.fillStyle = themed("empty");
+      context.fillStyle = themed("track");
       context.fillRect(this.left, top, this.episode.length * scale, ROW - 4);
       context.fillStyle = measured ? themed("contact") : themed("muted");
       for (const [from, to] of stretches(this.episode, i, this.count)) {

@@ -21,30 +21,28 @@ from gaits.archives import NO_SEED
 from gaits.archives.cells import best_row, find_cell, name_cell
 from gaits.checks import whole_number
 from gaits.console import say
-from gaits.drawing import Painter, follow
 from gaits.drawing.text import font
 from gaits.episodes import TRUNCATED, Batch, Episode, Pool, check_seed, make_job
-from gaits.physics.figure import make_figure
-from gaits.physics.skeleton import make_skeleton
-from gaits.physics.walking import SECONDS_PER_STEP
 from gaits.runs import Run, load_run
 from gaits.runs.files import check_output, writing
 from gaits.tasks.task import Task
+from gaits.video.films import PAPER, Film, find_rate, make_film
 
 SIZE, TILE_SIZE = (480, 360), (320, 240)
 """Default (width, height) of a single policy's picture, and of each of several."""
 DEFAULT_SEED = 42
 """Of elites whose own is not known."""
 FONT_SIZE, MARGIN = 13, 6
-INK, PAPER, ENDED = (30, 30, 30), (255, 255, 255), (150, 150, 150)
+INK, ENDED = (30, 30, 30), (150, 150, 150)
 
 
 @dataclass(frozen=True)
 class Played:
-    """One policy's episode, where the robot was after each step, and which feet stood."""
+    """One policy's episode, with what is seen of it."""
 
     cell: str
     episode: Episode
+    seconds_per_step: float
 
     @property
     def fell(self) -> bool:
@@ -52,7 +50,7 @@ class Played:
 
     @property
     def seconds(self) -> float:
-        return self.episode.length * SECONDS_PER_STEP
+        return self.episode.length * self.seconds_per_step
 
 
 @dataclass(frozen=True)
@@ -98,6 +96,8 @@ def make_video(
         raise ValueError(f"size must be a width and a height, even numbers from 64 to 4096; got {size}.")
     if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
         raise ValueError(f"seconds must be a number above 0; got {seconds}.")
+    if run.task.unwatchable:
+        raise ValueError(run.task.unwatchable)
     task = (damage or Damage()).apply(run.task)
     archive = run.archive
     rows = [best_row(archive)] if best or not cells else []
@@ -111,12 +111,9 @@ def make_video(
     data = archive.data()
     names = [name_cell(archive, int(data["index"][row])) for row in rows]
     played = play(task, data, rows, names, find_seeds(data, rows, seed))
-    steps = max(p.episode.length for p in played)
-    if seconds is not None:
-        steps = min(steps, round(seconds / SECONDS_PER_STEP))
-    n_frames = max(round(steps * SECONDS_PER_STEP * fps), 1)
+    n_frames = max(round(min(max(p.seconds for p in played), seconds or math.inf) * fps), 1)
     captions = [caption(task, p, size[0], damage) for p in played]
-    films = [Film(task, p, size) for p in played]
+    films = [make_film(task, p.episode, size) for p in played]
     encode(ffmpeg, path, fps, draw(films, captions, fps, n_frames, progress))
     return Video(path, n_frames / fps, tuple(played))
 
@@ -140,31 +137,13 @@ def play(task: Task, data: dict[str, np.ndarray], rows: list[int], names: list[s
     """The episodes that an evaluator plays for these rows and seeds."""
     statistics: dict[str, Any] = {name: data[name][rows] for name in ("obs_mean", "obs_std") if name in data}
     job = make_job(task, Batch(data["solution"][rows], transitions=True, **statistics), seeds, trace=True)
-    pool = Pool(1)
+    pool = Pool(1, lambda task: task.problem.make_local_player(task))
     try:
         pool.play(task, job)
     finally:
         pool.close()
-    return [Played(name, job.episode(i)) for i, name in enumerate(names)]
-
-
-class Film:
-    """Pictures of one episode, by step."""
-
-    def __init__(self, task: Task, played: Played, size: tuple[int, int]) -> None:
-        episode = played.episode
-        assert episode.steps is not None
-        assert episode.trace is not None
-        self.length = episode.length
-        self.ends = make_skeleton(task.robot).ends(episode.trace.positions)
-        self.contacts = np.concatenate([np.zeros_like(episode.trace.contacts[:1]), episode.trace.contacts])
-        self.totals = np.append(0.0, np.cumsum(episode.steps.rewards))
-        self.path = follow(self.ends[:, 0, :, :2].mean(axis=1))  # the torso comes first
-        self.painter = Painter(make_figure(task), self.ends[0], *size)
-
-    def picture(self, step: int) -> np.ndarray:
-        seconds = step * SECONDS_PER_STEP
-        return self.painter.draw(self.ends[step], self.contacts[step], self.path[step], seconds, self.totals[step])
+    episodes = [job.episode(i) for i in range(len(names))]
+    return [Played(name, episode, find_rate(task, episode)) for name, episode in zip(names, episodes, strict=True)]
 
 
 def draw(
@@ -176,11 +155,10 @@ def draw(
 ) -> Iterator[np.ndarray]:
     """Frames of all policies side by side. One whose episode has ended stands still."""
     pictures: list[np.ndarray] = [np.zeros(0)] * len(films)
-    shown = [-1] * len(films)
+    shown = [-1.0] * len(films)
     for frame in range(n_frames):
-        step = int(frame / fps / SECONDS_PER_STEP + 1e-9)
         for i, (film, (running, ended)) in enumerate(zip(films, captions, strict=True)):
-            now = min(step, film.length)
+            now = min(frame / fps / film.seconds_per_step, film.length)
             if now != shown[i]:
                 pictures[i] = np.concatenate([film.picture(now), ended if now == film.length else running])
                 shown[i] = now
