@@ -46,10 +46,12 @@ def serving(records):
     server = uvicorn.Server(uvicorn.Config(make_app(records), log_level="error", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
-    server.should_exit = True
-    thread.join()
-    listener.close()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
 
 
 @pytest.fixture(scope="module")
@@ -449,8 +451,10 @@ def test_two_archives_side_by_side(open_page, records, tmp_path):
         page.locator("#second-map").click(position=place)
         until(lambda: "other" in page.locator(".lane .names").inner_text())
         pictures = "['map', 'second-map'].map((id) => document.getElementById(id).toDataURL())"
-        before = page.evaluate(pictures)
+        page.mouse.move(0, 0)
         page.locator("#map").focus()
+        page.wait_for_timeout(100)  # for frames that the pointer leaves
+        before = page.evaluate(pictures)
         page.keyboard.press("+")
         until(lambda: all(a != b for a, b in zip(before, page.evaluate(pictures), strict=True)))
         page.locator("#runs button").nth(2).click()  # the only run of its task
