@@ -68,7 +68,7 @@ def test_a_sweep_finds_prunes_and_goes_on(file, tmp_path, capsys):
         ("low = 0.01, ", "", "sigma needs { low = ..., high = ... }"),
         ("low = 0.01", "low = -1", "sigma must be a number above 0; got -1"),
         ("low = 0.01", "low = 5", "low must be below high for sigma"),
-        ("log = true", "lgo = true", "Did you mean 'log'?"),
+        ("log = true", "logs = true", "Did you mean 'log'?"),
         ('["map_elites"]', '["map_elites", "me_es"]', "A sweep is of one algorithm"),
     ],
 )
