@@ -97,7 +97,7 @@ def test_a_run_from_a_file(tmp_path, capsys, monkeypatch):
     first = gaits.load_run("a")
     assert (first.config.settings["obs_norm"], first.task.hidden, first.config.name) == (False, (4, 4), "small")
     assert cli.main(["train", "--config=a", "--out", "b"]) == 0
-    assert_same_archive(gaits.load_archive("b"), first.archive)
+    assert_same_archive("a", "b")
     assert cli.main(["train", "lp_sphere", "map_elites", "--config", "x.toml"]) == 2
     file.write_text("task = 'lp_sphere'\nalgorithm = 'map_elites'\nevaluations = 16\n[settings]\nbatch_size = 8\n")
     assert cli.main(["train", "--config", str(file), "--evaluations", "8", "--seed", "2"]) == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 
 import pytest
 
@@ -45,7 +44,10 @@ def test_a_sweep_finds_prunes_and_goes_on(file, tmp_path, capsys):
     assert left.config.settings["sigma"] == pruned.settings["sigma"]
     best = max(whole, key=lambda one: one.score)
     assert best.settings["sigma"] > 0.1  # what suits the task
-    run_sweep(replace(sweep, trials=3), tmp_path / "parts")
+    stopped = json.loads((tmp_path / "whole" / "sweep.json").read_text())
+    stopped["trials"] = stopped["trials"][:5]
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "sweep.json").write_text(json.dumps(stopped))
     assert run_sweep(sweep, tmp_path / "parts") == whole
     assert cli.main(["sweep", str(file), "--out", str(tmp_path / "whole")]) == 0
     assert f"--sigma {best.settings['sigma']}" in capsys.readouterr().out
@@ -68,7 +70,7 @@ def test_a_sweep_finds_prunes_and_goes_on(file, tmp_path, capsys):
         ("low = 0.01, ", "", "sigma needs { low = ..., high = ... }"),
         ("low = 0.01", "low = -1", "sigma must be a number above 0; got -1"),
         ("low = 0.01", "low = 5", "low must be below high for sigma"),
-        ("log = true", "lgo = true", "Did you mean 'log'?"),
+        ("log = true", "logs = true", "Did you mean 'log'?"),
         ('["map_elites"]', '["map_elites", "me_es"]', "A sweep is of one algorithm"),
     ],
 )
