@@ -69,7 +69,7 @@ def test_several_cells(run, capsys, tmp_path):
         (["video", "--cell", "1,2,3"], "a grid of 1 measure(s)"),
         (["video", "--cell", "64"], "plain indices go from 0 to 63"),
         (["export", "--cell", "64"], "plain indices go from 0 to 63"),
-        (["export", "--cell", "0", "--best"], "Give --best or --cell, not both"),
+        (["export", "--cell", "0", "--best"], "Give one of --best, --conditioned and --cell"),
         (["export", "--out", "policy.pt"], "Known: .npz, .safetensors, .onnx"),
         (["export", "--out", "/proc/x.npz"], "Cannot write to /proc/x.npz: No such file or directory. Choose another --out"),
         (["adapt", "--damage", "leg_joint=0", "--out", "/dev/null"], "Cannot write to /dev/null/adapt.json: "),

@@ -60,7 +60,7 @@ ALGORITHMS = {
         "PGA-MAP-Elites", "crosses elites, and lets elites climb a critic", against_luck(PgaMe), PgaMeSettings
     ),
     "pga_budget": AlgorithmEntry(
-        "PGA-MAP-Elites with a learning budget",
+        "PGA-MAP-Elites (budget)",
         "the same, with four times the critic's steps",
         against_luck(PgaMe),
         PgaBudgetSettings,
