@@ -101,10 +101,16 @@ def test_evaluations_are_insertions(evaluator):
         assert search.counters.evaluations == 8 * iteration
 
 
-@pytest.mark.parametrize("impossible", [{"batch_size": 2}, {"iso_share": 0.01}, {"iso_share": 0.9}])
-def test_impossible_batches(impossible):
-    with pytest.raises(ValueError, match="batch_size must be at least 4, and iso_share leave"):
-        PgaMeSettings(**{"batch_size": 8, **impossible})
+@pytest.mark.parametrize("size", [2, 7])
+def test_impossible_batches(size):
+    with pytest.raises(ValueError, match="batch_size must be even and at least 4"):
+        PgaMeSettings(batch_size=size)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.9])
+def test_shares_that_leave_nothing(share):
+    with pytest.raises(ValueError, match="iso_share must leave one iso-line and two other offspring of batch_size 8"):
+        PgaMeSettings(batch_size=8, iso_share=share)
 
 
 def test_functions_have_no_episodes_to_learn_from():

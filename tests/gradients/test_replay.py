@@ -10,7 +10,7 @@ from gaits.gradients.experience import Lesson, experience
 from gaits.gradients.replay import ReplayBuffer
 
 
-def numbered(first, n, **changes):
+def numbered(first, n, timeout_terminal=True, **changes):
     """Transitions whose every number tells which they are."""
     number = np.arange(first, first + n)
     fields = {
@@ -22,7 +22,7 @@ def numbered(first, n, **changes):
         "truncated": number % 5 == 0,
         "solution": np.zeros(n, int),
     }
-    return experience(Lesson(Transitions(**{**fields, **changes})), TD3Settings())
+    return experience(Lesson(Transitions(**{**fields, **changes})), TD3Settings(timeout_terminal=timeout_terminal))
 
 
 def numbers(buffer):
@@ -36,6 +36,8 @@ def test_rows_hold_whole_transitions():
         buffer.rows[:3],
         [[3, 3, 3.25, 4, 4, 3.5, 1], [4, 4, 4.25, 5, 5, 4.5, 0], [5, 5, 5.25, 6, 6, 5.5, 1]],
     )
+    buffer.add(numbered(5, 1, timeout_terminal=False))
+    assert buffer.rows[3, -1] == 0
 
 
 @pytest.mark.parametrize("sizes", [(3, 4), (7, 7), (10, 3), (6, 25), (0, 4, 4, 4, 4), (31,)])

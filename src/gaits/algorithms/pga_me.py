@@ -54,10 +54,12 @@ class PgaMeSettings(LuckSettings, TD3Settings):
         LuckSettings.__post_init__(self)
         positive(self, "batch_size", "iso_sigma", "line_sigma", "pg_steps", "pg_learning_rate", "pg_batch")
         between(self, 0, 1, "iso_share")
-        if self.batch_size < 4 or self.iso_line not in range(1, self.batch_size - 1):
+        if self.batch_size < 4 or self.batch_size % 2:
+            raise ValueError(f"batch_size must be even and at least 4, as it is split in two; got {self.batch_size}.")
+        if self.iso_line not in range(1, self.batch_size - 1):
             raise ValueError(
-                f"batch_size must be at least 4, and iso_share leave one iso-line and two other offspring of it; got "
-                f"{self.batch_size} and {self.iso_share}."
+                f"iso_share must leave one iso-line and two other offspring of batch_size {self.batch_size}; got "
+                f"{self.iso_share}."
             )
 
     @property
