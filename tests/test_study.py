@@ -95,7 +95,7 @@ def test_a_file(tmp_path):
     first, second, wide = (variant.settings for variant in study.variants)
     assert (first["sigma"], first["batch_size"]) == (0.02, 50)
     assert (second["es_samples"], second["es_sigma"]) == (50, 0.02)
-    assert (wide["sigma"], wide["batch_size"]) == (0.05, 50)  # on top of the settings of its algorithm
+    assert wide == {"sigma": 0.05, "batch_size": 50, "challenge": False, "reevaluate": 0}  # on top of its algorithm's
     assert study.variants[2].algorithm == "map_elites"
 
 

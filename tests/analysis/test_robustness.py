@@ -8,6 +8,7 @@ from conformance.algorithm import small_task
 from helpers import unbind
 
 import gaits
+from gaits.analysis import tables
 from gaits.analysis.collect import collect
 from gaits.analysis.compare import compare
 from gaits.analysis.robustness import evaluate_run
@@ -148,10 +149,22 @@ def test_corrected_numbers_lead(tmp_path, capsys):
         assert words in told
     compare([run.folder], tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()
+    assert "highest mean" not in page  # of one run
     assert 0 < page.index("<h3>Corrected QD score</h3>") < page.index("<h3>QD score</h3>")
     assert main(["compare", str(run.folder), "--out", str(tmp_path / "out")]) == 0
     told = capsys.readouterr().out
     assert told.index("Corrected QD score") < told.index("\nQD score")
+
+
+def test_the_best_is_the_best_without_luck(tmp_path):
+    for name in ("map_elites", "map_elites_line"):
+        for seed in (1, 2):
+            run = gaits.train(small_task(), name, evaluations=16, out=tmp_path / f"{name}-{seed}", batch_size=16, seed=seed)
+            evaluate_run(run, episodes=2)
+    collection = compare([tmp_path], tmp_path / "out")[0]
+    best = collection.titles[str(tables.means(collection, "corrected_qd_score")["qd_hopper"].idxmax())]
+    told = f"On QD Hopper, {best} has the highest mean corrected QD score."
+    assert told in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_an_evaluation_of_an_older_version_is_made_again(tmp_path):

@@ -1,11 +1,14 @@
-"""A player in a process of its own: environments in Python would otherwise take turns at the interpreter's lock."""
+"""A player in a process of its own: environments in Python would otherwise take turns at the interpreter's lock.
+
+Tasks, jobs and episodes go through a pipe between a process and its own child, which nobody else can open. They are pickled
+there, for code that a user defined has to travel; nothing that comes from a file does.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import multiprocessing
 import os
-import pickle
 import signal
 import threading
 import time
@@ -110,7 +113,7 @@ def serve(pipe: Connection) -> None:
     """What the process does: play what it is sent until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which finishes the iteration
     try:
-        task: Task = pickle.loads(pipe.recv())  # here, not as an argument: what cannot be imported is then said in words
+        task: Task = cloudpickle.loads(pipe.recv())  # here, not as an argument: what cannot be imported is said in words
         player = task.problem.make_player(task)
         pipe.send((True, None))
     except Exception as error:
