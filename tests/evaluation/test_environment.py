@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 from pathlib import Path
 
 import gymnasium
@@ -27,9 +29,10 @@ from gaits.algorithms import ALGORITHMS
 from gaits.checks import make_settings
 from gaits.cli import main
 from gaits.episodes import NON_FINITE, Batch, EpisodeFailed, Setup, make_job
+from gaits.episodes.process import ProcessPlayer
 from gaits.physics.pictures import Camera
 from gaits.search import Search
-from gaits.tasks.environment import Actions
+from gaits.tasks.environment import Actions, _importable
 
 LOCK = threading.Lock()
 
@@ -185,9 +188,7 @@ def test_the_task_is_described_by_its_environment():
         ({"color": "red"}, r"env must be callable as env\(color\), and is env\(trouble.*unexpected keyword"),
         ({"max_steps": 0}, "max_steps must be a whole number of at least 1; got 0"),
         ({"env": 5}, "env must be an id that Gymnasium knows"),
-        ({"env": lambda lock=LOCK: own_tasks.Point()}, "env cannot be sent to worker processes .* of a module"),
         ({"env": dict}, "must make a gymnasium.Env; it made dict"),
-        ({"measures": lambda trajectory, lock=LOCK: [0, 0]}, "measures cannot be sent to worker processes"),
         ({"measure_name": ["x", "y"]}, "No field of a task is called 'measure_name'. Did you mean 'measure_names'?"),
         ({"measures": ()}, "measures must be keys of info"),
         ({"measures": 3}, "measures must be keys of info"),
@@ -207,7 +208,7 @@ def test_bad_descriptions(change, message):
 
 
 def test_what_is_defined_on_the_spot(tmp_path):
-    """Lambdas, and classes inside functions, are sent to the processes by value."""
+    """Lambdas, and classes inside functions, are played in this process, for no other could import them."""
 
     class Pushed(own_tasks.Point):
         pass
@@ -219,6 +220,39 @@ def test_what_is_defined_on_the_spot(tmp_path):
     )
     run = gaits.train(task, "map_elites", evaluations=8, batch_size=8, workers=1, out=tmp_path / "run")
     assert run.metrics["steps"].iloc[-1] == 40
+
+
+@pytest.mark.parametrize(
+    ("change", "here"),
+    [({}, False), ({"env": lambda: own_tasks.Point()}, True), ({"measures": lambda trajectory: [0, 0]}, True)],
+)
+def test_only_what_cannot_be_imported_is_played_in_this_process(change, here):
+    task = own_tasks.point(**change)
+    player = task.problem.make_local_player(task)
+    player.close()
+    assert isinstance(player, ProcessPlayer) != here
+
+
+def test_what_a_process_can_import():
+    assert all(map(_importable, ("Point-v0", 5, own_tasks.Point, functools.partial(own_tasks.Point, flag="x"))))
+    assert not any(
+        map(_importable, (lambda: 0, functools.partial(lambda: 0), functools.partial(own_tasks.Point, flag=lambda: 0)))
+    )
+
+
+def test_what_a_cell_defines_is_played_in_this_process(monkeypatch):
+    """A notebook's __main__ comes from no file, a script's does."""
+    cell = types.ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", cell)
+    exec("def make():\n    import own_tasks\n    return own_tasks.Point()", cell.__dict__)
+    assert not _importable(cell.make)
+    cell.__file__ = "script.py"
+    assert _importable(cell.make)
+
+
+def test_what_cannot_be_sent_to_a_process_says_so():
+    with pytest.raises(ValueError, match=r"point cannot be sent to a worker process \(.*lock.*\). Let its environment make"):
+        gaits.LocalEvaluator(own_tasks.point(flag=LOCK), workers=1)
 
 
 def test_actions():

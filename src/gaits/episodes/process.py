@@ -1,7 +1,7 @@
 """A player in a process of its own: environments in Python would otherwise take turns at the interpreter's lock.
 
-Tasks, jobs and episodes go through a pipe between a process and its own child, which nobody else can open. They are pickled
-there, for code that a user defined has to travel; nothing that comes from a file does.
+Tasks, jobs and episodes go through a pipe between a process and its own child, which nobody else can open. Nothing that
+comes from a file does, and code goes by its name: the child imports it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ import time
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import Any
-
-import cloudpickle
 
 from gaits.console import describe
 from gaits.episodes.episode import Episode
@@ -49,7 +47,7 @@ class ProcessPlayer(Player):
             self.process.start()
         there.close()
         try:
-            self.pipe.send(cloudpickle.dumps(self.task))  # also what a cell of a notebook defined
+            self.pipe.send(self.task)
             self._receive(SECONDS_TO_START)
         except (EOFError, OSError):
             raise EpisodeFailed(
@@ -59,6 +57,12 @@ class ProcessPlayer(Player):
         except EpisodeFailed as error:
             self.close()
             raise EpisodeFailed(f"The environment of {self.task.name} could not be made: {error}") from None
+        except Exception as error:  # what the pipe says of an open file or a lock
+            self.close()
+            raise EpisodeFailed(
+                f"{self.task.name} cannot be sent to a worker process ({error}). Let its environment make what it needs, "
+                "instead of being given it."
+            ) from None
 
     def play(self, job: Job) -> None:
         play_each(job, lambda i: self._play(job.only(i)))
@@ -113,7 +117,7 @@ def serve(pipe: Connection) -> None:
     """What the process does: play what it is sent until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which finishes the iteration
     try:
-        task: Task = cloudpickle.loads(pipe.recv())  # here, not as an argument: what cannot be imported is said in words
+        task: Task = pipe.recv()  # here, not as an argument: what cannot be imported is said in words
         player = task.problem.make_player(task)
         pipe.send((True, None))
     except Exception as error:

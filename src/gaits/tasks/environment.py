@@ -7,13 +7,15 @@ Observations of any space are flattened to float32.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import inspect
+import operator
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import cloudpickle
 import gymnasium
 import numpy as np
 from gymnasium import spaces
@@ -69,10 +71,13 @@ class Environment(Problem):
         return EnvironmentPlayer(task, self)
 
     def make_local_player(self, task: Task) -> Player:
-        """In a process: environments in Python would take turns at the interpreter's lock."""
+        """In a process: environments in Python would take turns at the interpreter's lock. Only what no other process could
+        import, such as a class that a notebook's cell defines, is played in this one.
+        """
         from gaits.episodes.process import ProcessPlayer
 
-        return ProcessPlayer(task, self.deadline)
+        parts = (self.make, self.measures, *dict(self.options).values())
+        return ProcessPlayer(task, self.deadline) if all(map(_importable, parts)) else self.make_player(task)
 
     def env_id(self, task: Task) -> str:
         return self.make if isinstance(self.make, str) else "-"
@@ -146,7 +151,6 @@ def make_environment(
         measures = tuple(keys)
     environment = Environment(env, measures, tuple(sorted(options.items())), deadline)
     positive(environment, "deadline")
-    _check_importable(environment)
     return environment
 
 
@@ -158,16 +162,20 @@ def name_measures(environment: Environment, k: int) -> list[str]:
     return [f"{stem} {i + 1}" for i in range(k)]
 
 
-def _check_importable(environment: Environment) -> None:
-    """Worker processes import what they run; what is defined in a script, a notebook or a function is sent to them."""
-    for what, value in (("env", environment.make), ("measures", environment.measures), ("options", environment.options)):
-        try:
-            cloudpickle.dumps(value)
-        except Exception as error:
-            raise ValueError(
-                f"{what} cannot be sent to worker processes ({error}). Let it make what it needs when it is called, or "
-                "define it at the top level of a module, which they import."
-            ) from None
+def _importable(value: Any) -> bool:
+    """Whether another process finds it by its name: what a module or script defines, not what a cell or function does."""
+    if isinstance(value, functools.partial):
+        return all(map(_importable, (value.func, *value.args, *value.keywords.values())))
+    if not callable(value):
+        return True
+    named = value if hasattr(value, "__qualname__") else type(value)
+    module = sys.modules.get(named.__module__)
+    if module is None or (module.__name__ == "__main__" and not hasattr(module, "__file__")):
+        return False
+    try:
+        return operator.attrgetter(named.__qualname__)(module) is named
+    except AttributeError:
+        return False
 
 
 def find_sizes(environment: Environment) -> tuple[int, int, int | None]:
