@@ -160,7 +160,7 @@ def test_a_policy_that_takes_measures(tmp_path, run):
         asked.solution([0.1, 0.2])
     with pytest.raises(ValueError, match="of no cell"):
         export_policy(trained, "3", conditioned=True)
-    with pytest.raises(ValueError, match="only runs of dcrl_me and cma_mega_td3 have one"):
+    with pytest.raises(ValueError, match="only runs of cma_mega_td3 and dcrl_me have one"):
         export_policy(run, conditioned=True)
     for file in (trained.folder / "checkpoint").iterdir():
         file.unlink()

@@ -39,6 +39,12 @@ def make_other_runs(folder: Path) -> list[Record]:
     return make_records([run, make_run(folder / "drawn", gaits.register_task(own_tasks.drawn()), "map_elites")])
 
 
+def make_conditioned_run(folder: Path) -> Record:
+    """A run with a policy that takes measures."""
+    settings = {"batch_size": 8, "critic_steps": 3, "critic_batch": 16, "critic_hidden": (8,), "pg_steps": 2, "pg_batch": 8}
+    return make_records([gaits.train(WALKER, "dcrl_me", evaluations=24, out=folder, workers=1, **settings)])[0]
+
+
 def make_centroid_run(folder: Path) -> Record:
     """A run whose archive has centroids instead of a grid; its policies do nothing."""
     task = gaits.make_task("qd_walker", hidden=(4,), archive="cvt", cells=48, max_steps=40)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import uvicorn
 from explorer.small_runs import HOPPER as HOPPER_TASK
-from explorer.small_runs import make_centroid_run, make_other_runs, make_small_runs
+from explorer.small_runs import make_centroid_run, make_conditioned_run, make_other_runs, make_small_runs
 from helpers import unbind
 from PIL import Image, ImageSequence
 from playwright.sync_api import sync_playwright
@@ -333,6 +333,27 @@ def test_mujocos_robots_and_environments_that_draw_themselves(open_page, tmp_pat
         with changes(page):
             page.locator("#scrub").fill("25")
     gaits.TASKS.pop("drawn")
+
+
+def test_a_policy_is_asked_for_a_gait(open_page, address, tmp_path):
+    """Any cell will do, empty ones too; runs without such a policy do not offer it."""
+    record = make_conditioned_run(tmp_path / "run")
+    empty = min(set(range(64)) - set(filled(record)))
+    with serving([record]) as own:
+        page = open_page(own)
+        before = lane_names(page)
+        page.locator("#map").click(position=spot(page, record, empty))
+        assert lane_names(page) == before
+        page.locator("#ask").check()
+        page.locator("#map").click(position=spot(page, record, empty))
+        until(lambda: lane_names(page) == [f"Asked for cell {empty // 8}, {empty % 8}"])
+        page.locator(".lane dd").first.wait_for()
+        numbers = page.locator(".lane .numbers").inner_text()
+        assert "asked: " in numbers
+        assert "archive" not in numbers
+        page.close()
+    page = open_page(address)
+    assert not page.locator("#ask").is_visible()
 
 
 def test_runs_can_be_switched(open_page, address):

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from explorer.small_runs import make_centroid_run, make_small_runs
+from explorer.small_runs import make_centroid_run, make_conditioned_run, make_small_runs
 from synthetic import make_run
 
 import gaits
@@ -21,6 +21,7 @@ from gaits.explorer.assets import ASSETS
 from gaits.explorer.packing import unpack
 from gaits.explorer.records import make_records
 from gaits.runs import load_run
+from gaits.runs.conditioned import load_conditioned
 from gaits.runs.evaluation import load_evaluation
 
 with warnings.catch_warnings():
@@ -283,6 +284,8 @@ def test_what_is_not_there(client, path):
         (b'{"cell": 63, "damage": {"joints": {"foot_joint": 1' + b"0" * 400 + b"}}}", 422, "far too large"),
         (b'{"cell": -1}', 404, "Cell -1 of hopper is empty"),
         (b'{"cell": 1' + b"0" * 400 + b"}", 404, "is empty"),
+        (b'{"cell": 63, "asked": 1}', 422, "asked must be true or false; got 1"),
+        (b'{"cell": 63, "asked": true}', 404, "hopper has no policy that can be asked for a gait"),
         (b'{"cell": 63, "seed": ' + b" " * 20_000 + b"1}", 413, "16,384 bytes"),
     ],
 )
@@ -292,6 +295,27 @@ def test_requests_that_are_not_understood(client, records, content, status, mess
     response = client.post(f"/api/runs/{HOPPER}/episode", content=content, headers={"Content-Type": "application/json"})
     assert (response.status_code, message in response.json()["error"]) == (status, True), response.text
     assert len(response.text) < 600
+
+
+def test_a_policy_that_can_be_asked_for_a_gait(tmp_path):
+    """What it is asked for is the middle of the cell; what it then does is what its checkpoint's policy does."""
+    record = make_conditioned_run(tmp_path / "run")
+    with TestClient(make_app([record]), base_url="http://127.0.0.1:8000") as client:
+        assert client.get("/api/runs").json()[0]["conditioned"]
+        told, _ = episode(client, 0, cell=9, asked=True)
+        assert (told["asked"], told["recorded"]) == (True, {"objective": None, "measures": [0.1875, 0.1875], "seed": None})
+        solution = load_conditioned(record.run).solution([0.1875, 0.1875])
+        with gaits.LocalEvaluator(record.run.task, workers=1) as evaluator:
+            results = evaluator.evaluate([solution], [players.DEFAULT_SEED])
+        assert (told["objective"], told["measures"]) == (results.objective[0], results.measures[0].tolist())
+        answer = client.post("/api/runs/0/episode", json={"cell": 64, "asked": True})
+        assert (answer.status_code, "has no cell 64" in answer.text) == (404, True)
+        (newest, *_) = sorted((tmp_path / "run" / "checkpoint").iterdir(), reverse=True)
+        newest.write_bytes(b"nothing")
+        answer = client.post("/api/runs/0/episode", json={"cell": 9, "asked": True})
+        assert (answer.status_code, "run cannot be asked for a gait" in answer.text) == (409, True)
+        shutil.rmtree(tmp_path / "run" / "checkpoint")
+        assert not client.get("/api/runs").json()[0]["conditioned"]
 
 
 def test_other_refusals(client):

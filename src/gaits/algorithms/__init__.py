@@ -41,6 +41,8 @@ class AlgorithmEntry:
     summary: str
     make: Any  # (task, settings, seed) -> Algorithm
     settings: type
+    conditioned: bool = False
+    """Whether its runs have one policy that takes the wanted measures."""
 
 
 ALGORITHMS = {
@@ -54,7 +56,7 @@ ALGORITHMS = {
         CmaMegaTd3EsSettings,
     ),
     "cma_mega_td3": AlgorithmEntry(
-        "CMA-MEGA (TD3)", "the same, with a critic for the measures too", CmaMegaTd3, CmaMegaTd3Settings
+        "CMA-MEGA (TD3)", "the same, with a critic for the measures too", CmaMegaTd3, CmaMegaTd3Settings, True
     ),
     "pga_me": AlgorithmEntry(
         "PGA-MAP-Elites", "crosses elites, and lets elites climb a critic", against_luck(PgaMe), PgaMeSettings
@@ -66,7 +68,7 @@ ALGORITHMS = {
         PgaBudgetSettings,
     ),
     "dcrl_me": AlgorithmEntry(
-        "DCRL-MAP-Elites", "elites climb critics that are told their measures", DcrlMe, DcrlMeSettings
+        "DCRL-MAP-Elites", "elites climb critics that are told their measures", DcrlMe, DcrlMeSettings, True
     ),
     "me_es": AlgorithmEntry("ME-ES", "evolution strategies from elites, towards return or novelty", MeEs, MeEsSettings),
     "map_elites": AlgorithmEntry(

@@ -163,9 +163,9 @@ async def _episode(request: Request) -> Response:
     record = _find(request)
     if record.unplayable:
         raise NotThere(record.unplayable)
-    cell, seed, damage = _parse_episode(await _read_json(request))
+    cell, seed, damage, asked = _parse_episode(await _read_json(request))
     with _turn(request), _explained(record):
-        content = await run_in_threadpool(request.app.state.players.play, record, cell, seed, damage)
+        content = await run_in_threadpool(request.app.state.players.play, record, cell, seed, damage, asked)
     return Response(content, media_type=BINARY)
 
 
@@ -205,18 +205,20 @@ async def _read_json(request: Request) -> Any:
         raise HTTPException(400, f"This is not JSON: {error}") from None
 
 
-def _parse_episode(asked: Any) -> tuple[int, int | None, Damage]:
-    if not isinstance(asked, dict) or not {"cell"} <= asked.keys() <= {"cell", "seed", "damage"}:
+def _parse_episode(wanted: Any) -> tuple[int, int | None, Damage, bool]:
+    if not isinstance(wanted, dict) or not {"cell"} <= wanted.keys() <= {"cell", "seed", "damage", "asked"}:
         raise ValueError('An episode is asked for as {"cell": 12, "seed": 1, "damage": {"joints": {}, "friction": {}}}.')
-    cell = asked["cell"]
+    cell, asked = wanted["cell"], wanted.get("asked", False)
     if isinstance(cell, bool) or not isinstance(cell, int):
         raise ValueError(f"cell must be a whole number; got {cell!r:.50}.")
-    damage = asked.get("damage", {})
+    if not isinstance(asked, bool):
+        raise ValueError(f"asked must be true or false; got {asked!r:.50}.")
+    damage = wanted.get("damage", {})
     if not isinstance(damage, dict) or not damage.keys() <= {"joints", "friction"}:
         raise ValueError('damage must be {"joints": {NAME: FACTOR}, "friction": {NAME: FACTOR}}.')
     factors = {name: _parse_factors(name, values) for name, values in damage.items()}
-    seed = asked.get("seed")
-    return cell, None if seed is None else check_seed(seed), Damage(**factors)
+    seed = wanted.get("seed")
+    return cell, None if seed is None else check_seed(seed), Damage(**factors), asked
 
 
 def _parse_factors(kind: str, values: Any) -> tuple[tuple[str, float], ...]:

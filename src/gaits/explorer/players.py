@@ -24,6 +24,8 @@ KEEP = 6
 """Players that are kept; every damage has players of its own."""
 KNOWN = 200
 """Episodes whose return on the sound robot is remembered, for when the robot is damaged."""
+Key = tuple[int, int, float | None, int]
+"""A run, a cell, what its archive has there, and a seed."""
 ENDS = {TRUNCATED: "time", TERMINATED: "fell", NON_FINITE: "broke"}
 
 
@@ -34,11 +36,14 @@ class Players:
         self._pool = Pool(KEEP, lambda task: task.problem.make_local_player(task))
         self._turns = threading.Semaphore(available_cores())
         self._lock = threading.Lock()
-        self._sound: dict[tuple[int, int, float, int], float] = {}
+        self._sound: dict[Key, float] = {}
 
-    def play(self, record: Record, cell: int, seed: int | None, damage: Damage) -> bytes:
-        """The episode of a cell's policy, packed; without a seed, the one that the archive recorded."""
-        elite, sound = record.elite(cell), record.run.task
+    def play(self, record: Record, cell: int, seed: int | None, damage: Damage, asked: bool = False) -> bytes:
+        """The episode of a cell's policy, packed; without a seed, the one that the archive recorded.
+
+        With ``asked``, of the one policy that can be told a cell.
+        """
+        elite, sound = record.asked(cell) if asked else record.elite(cell), record.run.task
         damaged = damage.apply(sound)
         if seed is None:
             seed = DEFAULT_SEED if elite.seed is None else elite.seed
@@ -48,6 +53,7 @@ class Players:
             self._remember(key, episode.objective)
         header = {
             "cell": cell,
+            "asked": asked,
             "seed": str(seed),  # JavaScript's numbers end at 2**53
             "damage": str(damage) if damage else "",
             "sound": self._recall(key, sound, elite, seed),
@@ -68,13 +74,13 @@ class Players:
             raise NotNow("The explorer is being closed.")
         return job.episode(0)
 
-    def _recall(self, key: tuple[int, int, float, int], task: Task, elite: Elite, seed: int) -> float:
+    def _recall(self, key: Key, task: Task, elite: Elite, seed: int) -> float:
         """The return on the sound robot, played if it is not known."""
         with self._lock:
             known = self._sound.get(key)
         return self._remember(key, self.episode(task, elite, seed).objective) if known is None else known
 
-    def _remember(self, key: tuple[int, int, float, int], objective: float) -> float:
+    def _remember(self, key: Key, objective: float) -> float:
         with self._lock:
             self._sound[key] = objective
             while len(self._sound) > KNOWN:

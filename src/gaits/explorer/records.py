@@ -14,6 +14,7 @@ import numpy as np
 from gaits import archives
 from gaits.algorithms import ALGORITHMS
 from gaits.archives import NO_SEED, NOT_ADDED, Archive
+from gaits.archives.cells import centres
 from gaits.archives.colors import color_limits
 from gaits.console import brief, say
 from gaits.episodes import check_seed
@@ -22,6 +23,8 @@ from gaits.explorer.packing import pack, plain
 from gaits.reading import read_lines, read_row
 from gaits.runs import Run
 from gaits.runs.binding import check_file, same_lines
+from gaits.runs.checkpoint import available
+from gaits.runs.conditioned import Conditioned, load_conditioned
 from gaits.runs.evaluation import load_evaluation
 
 CURVES = ("qd_score", "coverage", "objective_max")
@@ -33,10 +36,10 @@ MAX_STEPS = 20_000
 
 @dataclass(frozen=True)
 class Elite:
-    """What playing a cell needs, and what its archive says of it."""
+    """What playing a cell needs, and what its archive says of it; or what was asked for."""
 
     solution: np.ndarray  # (solution_dim,) float32
-    objective: float
+    objective: float | None  # None of a policy that is in no archive
     measures: list[float]
     statistics: dict[str, Any]  # obs_mean and obs_std of ME-ES
     seed: int | None  # of the episode that was recorded; None in runs written before seeds were kept
@@ -61,6 +64,11 @@ class Record:
             return f"Its episodes may take {task.max_steps:,} steps; those of up to {MAX_STEPS:,} are played here."
         return task.unwatchable
 
+    @property
+    def conditioned(self) -> bool:
+        """Whether it has a policy that can be asked for a gait."""
+        return ALGORITHMS[self.run.config.algorithm].conditioned and bool(available(self.run.folder / "checkpoint"))
+
     def describe(self) -> dict[str, Any]:
         config, task = self.run.config, self.run.task
         last = self._last_row()
@@ -78,6 +86,7 @@ class Record:
             "limits": color_limits(task),
             "version": self.version,
             "unplayable": self.unplayable,
+            "conditioned": self.conditioned,
             "details": self._details,
         }
 
@@ -88,7 +97,7 @@ class Record:
             **{"id": self.id, "name": self.name, "task": config.task, "task_title": config.task},
             **{"algorithm": config.algorithm, "seed": config.seed, "evaluations": config.evaluations, "done": 0},
             **{"numbers": dict.fromkeys(("elites", "objective_min", *CURVES)), "corrected": None, "version": "0"},
-            **{"limits": (0.0, 1.0), "unplayable": problem, "details": []},
+            **{"limits": (0.0, 1.0), "unplayable": problem, "conditioned": False, "details": []},
         }
 
     @cached_property
@@ -262,6 +271,27 @@ class Record:
             statistics={name: row[name] for name in ("obs_mean", "obs_std") if name in row},
             seed=None if seed == NO_SEED else check_seed(seed),
         )
+
+    def asked(self, cell: int) -> Elite:
+        """The policy that takes measures, told those in the middle of a cell, filled or not."""
+        if not self.conditioned:
+            raise NotThere(f"{self.name} has no policy that can be asked for a gait; unpruned runs of dcrl_me have one.")
+        archive = self._read(solutions=False)
+        if not 0 <= cell < archive.cells:
+            raise NotThere(f"{self.name} has no cell {cell}; they are numbered from 0 to {archive.cells - 1}.")
+        wanted = centres(archive, np.array([cell]))[0]
+        return Elite(self._load_conditioned().solution(wanted), None, wanted.tolist(), {}, None)
+
+    def _load_conditioned(self) -> Conditioned:
+        """Of the newest checkpoint, read once for as long as that is the newest."""
+        newest = max(map(stamp, available(self.run.folder / "checkpoint")), default="")
+        with self._lock:
+            if self._checked.get("conditioned", ("", None))[0] != newest or not newest:
+                try:
+                    self._checked["conditioned"] = newest, load_conditioned(self.run)
+                except (OSError, ValueError) as error:
+                    raise NotNow(f"{self.name} cannot be asked for a gait ({brief(error)}).") from None
+            return self._checked["conditioned"][1]
 
 
 def make_records(runs: list[Run]) -> list[Record]:

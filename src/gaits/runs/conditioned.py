@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gaits.algorithms import ALGORITHMS
 from gaits.gradients.goals import fold, scaled
 from gaits.policies import MLP
 from gaits.runs import Run, checkpoint
@@ -42,13 +43,13 @@ class Conditioned:
 
 def load_conditioned(run: Run) -> Conditioned:
     """Of the newest checkpoint."""
-    algorithm: Any = run.config.make_algorithm()
-    td3 = getattr(algorithm, "td3", None)
-    if td3 is None or td3.actor == run.task.policy:
+    if not ALGORITHMS[run.config.algorithm].conditioned:
+        able = " and ".join(sorted(name for name, entry in ALGORITHMS.items() if entry.conditioned))
         raise ValueError(
-            f"{run.folder} has no policy that takes measures; only runs of dcrl_me and cma_mega_td3 have one, and this one "
-            f"is of {run.config.algorithm}."
+            f"{run.folder} has no policy that takes measures; only runs of {able} have one, and this one is of "
+            f"{run.config.algorithm}."
         )
+    algorithm: Any = run.config.make_algorithm()
     found = checkpoint.available(run.folder / "checkpoint")
     if not found:
         raise ValueError(f"{run.folder} has no checkpoint, which is where its policy that takes measures is kept.")
@@ -57,4 +58,4 @@ def load_conditioned(run: Run) -> Conditioned:
         directory.take(search, checkpoint.load(found[0], run.config.id, directory.state(search)))
     except Misfit as error:
         raise ValueError(f"{found[0]} cannot be used: {error}.") from None
-    return Conditioned(td3.actor, td3.greedy, np.array(run.task.ranges))
+    return Conditioned(algorithm.td3.actor, algorithm.td3.greedy, np.array(run.task.ranges))

@@ -41,7 +41,7 @@ class Explorer {
     });
     this.stage = new Stage(this.source, {
       damageOf: (run) => this.damage.of(run),
-      naming: (run, cell) => this.nameLane(run, cell),
+      naming: (...lane) => this.nameLane(...lane),
       onlanes: () => this.mark(),
     });
     this.past = new Past(this.source, {
@@ -109,6 +109,8 @@ class Explorer {
     $("heading").textContent = this.runs.length > 1 ? `${this.runs.length} runs` : `${run.algorithm} on ${run.task_title}`;
     showDetails(run, this.runs);
     $("damage").hidden = $("map-help").hidden = Boolean(run.unplayable);
+    $("ask-label").hidden = Boolean(!this.source.live || run.unplayable || !run.conditioned);
+    this.ask();
     $("stage-empty").textContent = run.unplayable || "Click a cell of the map, and its policy walks here.";
     await Promise.all([this.showArchive(cell), this.showCurves(), this.showRobot()]).catch((error) => this.complain(error));
   }
@@ -236,12 +238,17 @@ class Explorer {
     if (byHand && below) $("stage").scrollIntoView({ behavior: "smooth" });
     const gone = run === this.run && this.past.iteration !== null && !this.stillThere(cell);
     $("note").textContent = gone ? "The policy that had this cell then is not kept; this is the one that has it now." : "";
-    await this.stage.show(run, cell, add);
+    await this.stage.show(run, cell, add, byHand && run === this.run && this.map.any);
   }
 
-  nameLane(run, cell) {
+  /** Whether cells are asked of the one policy that takes measures, which knows empty ones, too. */
+  ask() {
+    this.map.any = $("ask").checked && !$("ask-label").hidden;
+  }
+
+  nameLane(run, cell, asked) {
     const name = this.nameCell(cell);
-    return [`Cell ${name}`, this.runs.length > 1 ? `${run.short}, ${run.task_title}` : run.task_title];
+    return [asked ? `Asked for cell ${name}` : `Cell ${name}`, this.runs.length > 1 ? `${run.short}, ${run.task_title}` : run.task_title];
   }
 
   nameCell(cell) {
@@ -289,6 +296,7 @@ class Explorer {
         this.moved();
       });
     }
+    $("ask").addEventListener("change", () => this.ask());
     $("pin-current").addEventListener("click", () => this.stage.pinCurrent());
     $("zoom-in").addEventListener("click", () => this.archive && this.map.view.zoom(true));
     $("zoom-out").addEventListener("click", () => this.archive && this.map.view.zoom(false));

@@ -11,8 +11,8 @@ const KEY_RADIANS = 0.15;
 
 export class Lane {
   /** `handlers`: onclose(lane), onpin(lane), onscrub(seconds), onchange() when it must be drawn again. */
-  constructor(run, cell, color, handlers) {
-    Object.assign(this, { run, cell, color, handlers, pinned: false, seen: false, motion: null, drawn: null });
+  constructor({ run, cell, asked, color }, handlers) {
+    Object.assign(this, { run, cell, asked, color, handlers, pinned: false, seen: false, motion: null, drawn: null });
     this.canvas = el("canvas", { className: "view", role: "application", tabIndex: 0 });
     this.title = el("strong");
     this.subtitle = el("span", { className: "muted" });
@@ -119,19 +119,20 @@ export class Lane {
     const distance = episode.root && episode.root[3 * episode.length] - episode.root[0];
     const lasted = `${number(seconds, 1)} s`;
     const ended = { time: lasted, fell: `fell after ${lasted}`, broke: `physics broke down after ${lasted}` };
-    const same = episode.objective === episode.recorded.objective;
-    const beside = (value) => (same ? "" : ` (${value})`);
+    const { asked, recorded } = episode;
+    const same = episode.objective === recorded.objective;
+    const beside = (value) => (same ? "" : asked ? ` (asked: ${value})` : ` (${value})`);
     const facts = [
       [same ? "return, as recorded" : "return", number(episode.objective), "main"],
       ...(episode.damage ? [["undamaged", number(episode.sound)]] : []),
-      ...(episode.sound === episode.recorded.objective ? [] : [["in the archive", number(episode.recorded.objective)]]),
-      ...(episode.recorded.seed === null ? [["seed in the archive", "none: an older run"]] : []),
+      ...(asked || episode.sound === recorded.objective ? [] : [["in the archive", number(recorded.objective)]]),
+      ...(asked || recorded.seed !== null ? [] : [["seed in the archive", "none: an older run"]]),
       ...(episode.root ? [["distance", `${number(distance, 1)} m`]] : []),
       ["time", ended[episode.end]],
       ...robot.feet
         .filter((foot) => foot.measured)
-        .map((foot, i) => [foot.label, percent(episode.measures[i]) + beside(percent(episode.recorded.measures[i]))]),
-      ...robot.measures.map((name, i) => [name, number(episode.measures[i], 2) + beside(number(episode.recorded.measures[i], 2))]),
+        .map((foot, i) => [foot.label, percent(episode.measures[i]) + beside(percent(recorded.measures[i]))]),
+      ...robot.measures.map((name, i) => [name, number(episode.measures[i], 2) + beside(number(recorded.measures[i], 2))]),
     ];
     const fact = ([name, value, kind = ""]) => el("div", { className: kind }, el("dt", {}, name), el("dd", {}, value));
     this.numbers.replaceChildren(...facts.map(fact));

@@ -28,11 +28,11 @@ export function paintRaster(layout, values, scale) {
 
 export class MapView {
   /**
-   * `onpick(cell, add)` when a filled cell is chosen, `onhover(cell or null)` when the cursor or the keys move, `onview(part)`
+   * `onpick(cell, add)` when a filled cell is chosen, or one of `any`, `onhover(cell or null)` when the cursor or the keys move, `onview(part)`
    * when another part of the map is looked at.
    */
   constructor(canvas, { onpick, onhover, onview }) {
-    Object.assign(this, { canvas, onpick, onhover, onview, marks: [], framed: null, cursor: null, hovered: null, layout: null });
+    Object.assign(this, { canvas, onpick, onhover, onview, marks: [], framed: null, any: false, cursor: null, hovered: null, layout: null });
     this.view = new View(canvas, () => this.layout && this.area, (part, quietly) => {
       if (!quietly) this.onview(part);
       this.refresh();
@@ -132,7 +132,7 @@ export class MapView {
     if (v >= 1) return this.layout.flat ? this.nearestDot(x, y, area) : null;
     const [{ labels, width, height }, [x0, y0]] = [this.layout, this.view.place(u, v)];
     const cell = labels[Math.floor(y0 * height) * width + Math.floor(x0 * width)];
-    if (!this.layout.flat || !Number.isNaN(this.values[cell])) return cell;
+    if (!this.layout.flat || this.any || !Number.isNaN(this.values[cell])) return cell;
     return this.nearestDot(x, null, area); // cells of a strip can be narrower than a pixel
   }
 
@@ -162,7 +162,7 @@ export class MapView {
   }
 
   choose(cell, add) {
-    if (cell === null || !this.has(cell)) return;
+    if (cell === null || !(this.any || this.has(cell))) return;
     this.cursor = cell;
     this.onpick(cell, add);
     this.draw();

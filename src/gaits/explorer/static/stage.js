@@ -9,7 +9,7 @@ const SECONDS_PER_STEP = 1 / 60; // before any episode is there
 const PAUSE_AT_END = 0.8;
 
 export class Stage {
-  /** `damageOf(run)` tells what is wrong with the robot, `naming(run, cell)` how a lane is called. */
+  /** `damageOf(run)` tells what is wrong with the robot, `naming(run, cell, asked)` how a lane is called. */
   constructor(source, { damageOf, naming, onlanes }) {
     Object.assign(this, { source, damageOf, naming, onlanes, lanes: [], seconds: 0, speed: 1, seed: null, waited: 0 });
     this.playing = !window.matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -20,29 +20,29 @@ export class Stage {
 
   // --- lanes ------------------------------------------------------------------------------------------------------
 
-  /** Play a cell: in the place of the lane that is not pinned, or beside the others. */
-  async show(run, cell, add = false) {
+  /** Play a cell: in the place of the lane that is not pinned, or beside the others. It may be asked of the one policy that takes measures. */
+  async show(run, cell, add = false, asked = false) {
     performance.mark("gaits-asked");
     let lane = this.unpinned;
     if (lane && add) lane.setPinned(true);
     if (lane && !add && !lane.pinned) this.remove(lane, true);
     if (this.lanes.length >= LANES) this.remove(this.lanes[0], true);
-    lane = this.add(run, cell);
+    lane = this.add(run, cell, asked);
     this.restart();
     await this.play(lane);
     return lane;
   }
 
-  add(run, cell) {
+  add(run, cell, asked) {
     const taken = new Set(this.lanes.map((lane) => lane.color));
     const color = [...Array(LANES).keys()].map(laneColor).find((one) => !taken.has(one));
-    const lane = new Lane(run, cell, color, {
+    const lane = new Lane({ run, cell, asked, color }, {
       onclose: (one) => this.remove(one),
       onpin: (one) => this.pin(one),
       onscrub: (seconds) => this.scrub(seconds),
       onchange: () => this.request(),
     });
-    lane.name(...this.naming(run, cell));
+    lane.name(...this.naming(run, cell, asked));
     this.lanes.push(lane);
     $("lanes").append(lane.element);
     this.lanesChanged();
@@ -88,8 +88,8 @@ export class Stage {
     const turn = (lane.turn = (lane.turn ?? 0) + 1);
     const waiting = setTimeout(() => lane.say("Playing the episode …"), 150);
     try {
-      const asked = { cell: lane.cell, seed: this.seed, damage: this.damageOf(lane.run) };
-      const [episode, robot] = await Promise.all([this.source.episode(lane.run, asked), this.source.robot(lane.run.id)]);
+      const wanted = { cell: lane.cell, asked: lane.asked, seed: this.seed, damage: this.damageOf(lane.run) };
+      const [episode, robot] = await Promise.all([this.source.episode(lane.run, wanted), this.source.robot(lane.run.id)]);
       if (turn !== lane.turn) return;
       lane.load(episode, robot);
       this.request();
