@@ -40,9 +40,10 @@ def test_an_iteration_is_climbers_injected_policies_and_crossings(monkeypatch):
         rows = np.flatnonzero((elites["solution"] == parent).all(axis=1))
         assert any((goals[row] == goal).all() for row in rows)
     np.testing.assert_array_equal(solutions[:5], asked["parents"] + 1)
-    possible = fold(algorithm.td3.actor, algorithm.td3.greedy, goals)
-    for injected in solutions[5:10]:
-        assert (possible == injected).all(axis=1).any()
+    wanted = algorithm.wanted[5:]  # what their episodes will be compared with
+    assert len(np.unique(np.concatenate([asked["goals"], wanted]), axis=0)) > 5
+    assert all((goals == goal).all(axis=1).any() for goal in wanted)
+    np.testing.assert_array_equal(solutions[5:10], fold(algorithm.td3.actor, algorithm.td3.greedy, wanted))
     for crossed in solutions[10:]:
         assert np.abs(elites["solution"] - crossed).max(axis=1).min() < 1e-6
 
