@@ -50,7 +50,7 @@ def test_an_iteration_is_climbers_injected_policies_and_crossings(monkeypatch):
 
 def test_what_critics_are_told(monkeypatch):
     """Climbers and injected policies are paid for the measures they were asked for, crossings for their own."""
-    algorithm = make(batch_size=8, hindsight=0.0, lengthscale=0.5, reward_offset=2.0)
+    algorithm = make(batch_size=8, hindsight=0.0, lengthscale=0.5, reward_offset=-1.0)  # some steps are below zero then
     kept = []
     monkeypatch.setattr(algorithm.td3, "remember", lambda lesson: kept.append(lesson.steps))
     with gaits.LocalEvaluator(small_task(), workers=1) as evaluator:
@@ -61,13 +61,13 @@ def test_what_critics_are_told(monkeypatch):
         results = evaluator.evaluate(batch.solutions, range(8), transitions=True)
     wanted = algorithm.wanted
     algorithm.tell(results)
-    first, then = kept
+    _, then = kept
     reached = scaled(results.measures, algorithm.ranges)
-    np.testing.assert_allclose(first.reward, np.maximum(first.reward, 0))
+    assert 0 < (results.transitions.reward < 1).mean() < 1
     goals = np.concatenate([wanted, reached[4:]])[results.transitions.solution]
     np.testing.assert_array_equal(then.obs[:, -1:], goals)
     missed = np.abs(goals - reached[results.transitions.solution])[:, 0]
-    np.testing.assert_allclose(then.reward, np.exp(-missed / 0.5) * np.maximum(results.transitions.reward + 2, 0), rtol=1e-5)
+    np.testing.assert_allclose(then.reward, np.exp(-missed / 0.5) * np.maximum(results.transitions.reward - 1, 0), rtol=1e-5)
 
 
 def test_the_lowest_objective_is_worth_nothing_and_the_basin_is_shared():
@@ -76,7 +76,11 @@ def test_the_lowest_objective_is_worth_nothing_and_the_basin_is_shared():
     assert algorithm.offset == pytest.approx(-task.objective_range[0] / 50)
     told = fold(algorithm.td3.actor, algorithm.td3.greedy, np.zeros((1, 1), np.float32))
     np.testing.assert_array_equal(told[0], algorithm.iso_line.x0)
-    assert not np.array_equal(fold(algorithm.td3.actor, algorithm.td3.greedy, np.ones((1, 1)))[0], algorithm.iso_line.x0)
+    actor, goal = algorithm.td3.actor, np.full((1, 1), 0.7, np.float32)
+    obs = np.random.default_rng(0).normal(size=(5, task.obs_dim)).astype(np.float32)
+    wanted = actor.act(algorithm.td3.greedy, np.concatenate([obs, goal.repeat(5, axis=0)], axis=1))
+    np.testing.assert_allclose(task.policy.act(fold(actor, algorithm.td3.greedy, goal)[0], obs), wanted, atol=1e-6)
+    assert np.abs(wanted - task.policy.act(algorithm.iso_line.x0, obs)).max() > 1e-5
     assert make(shared_basin=False).td3.greedy.shape == algorithm.td3.greedy.shape
 
 
