@@ -60,9 +60,10 @@ def test_what_critics_are_told(monkeypatch):
         batch = algorithm.ask()
         results = evaluator.evaluate(batch.solutions, range(8), transitions=True)
     wanted = algorithm.wanted
-    algorithm.tell(results)
+    done = algorithm.tell(results)
     _, then = kept
     reached = scaled(results.measures, algorithm.ranges)
+    assert done.metrics["goal_distance"] == pytest.approx(np.abs(reached[2:4] - wanted[2:4]).mean())  # of the injected ones
     assert 0 < (results.transitions.reward < 1).mean() < 1
     goals = np.concatenate([wanted, reached[4:]])[results.transitions.solution]
     np.testing.assert_array_equal(then.obs[:, -1:], goals)

@@ -79,9 +79,13 @@ def test_an_elite_that_is_played_again_has_the_mean_of_its_episodes():
     assert elites(algorithm) == {0: (7, 5), 1: (30, 6), 2: (30, 7)}  # in place, wherever the new episode went
     np.testing.assert_array_equal(done.insertions[0].cell, [0, 1])
     np.testing.assert_array_equal(algorithm.ask().solutions[3], algorithm.archive.retrieve([[0.6]])[1]["solution"][0])
-    algorithm.tell(results([8, 0, 0, 30, 1], [0.1, 0.4, 0.6, 0.6, 0.1], [1, 2, 3, 8, 9]))
-    assert elites(algorithm)[0] == (8, 1)  # the mean of 10, 4 and 1 is 5: a solution must beat that
-    assert algorithm.episodes.tolist()[:3] == [1, 2, 2]
+    algorithm.tell(results([4.5, 0, 0, 30, 1], [0.1, 0.4, 0.6, 0.6, 0.1], [1, 2, 3, 8, 9]))
+    assert elites(algorithm)[0] == (5, 5)  # the mean of 10, 4 and 1: a solution must beat that
+    assert algorithm.episodes.tolist()[:3] == [3, 2, 2]
+    algorithm.ask()
+    algorithm.tell(results([8, 0, 0, 30, 30], [0.1, 0.4, 0.6, 0.4, 0.6], [1, 2, 3, 8, 9]))
+    assert elites(algorithm)[0] == (8, 1)
+    assert algorithm.episodes.tolist()[:3] == [1, 3, 3]
     before = elites(algorithm)
     algorithm.ask()
     algorithm.tell(results([0] * 5, [0.1] * 5, range(5), failed=np.ones(5, bool)))

@@ -68,13 +68,11 @@ def test_solutions_climb_what_is_measured(layer_norm):
         critic.train()
     assert critic.loss < 2e-3
     phi = POLICY.init(np.random.default_rng(3))
-    one, other = critic.vary(np.stack([phi, phi]), np.array([1, 2]), steps=60, batch=128, learning_rate=0.01)
+    _, one, other = phi + Displacement(td3, critic, 60, 128, 0.01).jacobian(phi, None)
     first = POLICY.act(one, obs[:500])[:, 0] - POLICY.act(phi, obs[:500])[:, 0]
     assert first.mean() > 0.3
     second = np.tanh(obs[:500, 0]) * (POLICY.act(other, obs[:500])[:, 1] - POLICY.act(phi, obs[:500])[:, 1])
     assert second.mean() > 0.1
-    source = Displacement(td3, critic, 5, 32, 0.01)
-    assert source.jacobian(phi, None).shape == (3, phi.size)
 
 
 def test_the_gradient_of_a_share_is_the_difference_it_makes():
