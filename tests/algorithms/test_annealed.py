@@ -87,6 +87,20 @@ def test_a_step_of_separable_cma_es_plainly():
     assert es.sigma == pytest.approx(step, rel=1e-5)
 
 
+def test_a_large_improvement_is_worth_more_than_a_new_cell():
+    """Solutions are ranked by how far they are above their cell's threshold, wherever that is."""
+    algorithm = make("sep_cma_mae", batch_size=10, emitters=1, sigma0=0.1)
+    places = np.linspace(0, 0.4, 10)[:, None]
+    algorithm.ask()
+    algorithm.tell(made_up(np.arange(10.0), places))
+    asked = algorithm.ask().solutions
+    algorithm.tell(
+        made_up(np.concatenate([np.arange(1000.0, 1005.0), np.arange(5.0)]), np.append(places[:5], places[5:] + 0.5, 0))
+    )
+    weights = np.log(5.5) - np.log(np.arange(1, 6))
+    np.testing.assert_allclose(algorithm.emitters[0]._opt.mean, weights @ asked[4::-1] / weights.sum(), rtol=1e-5, atol=1e-6)
+
+
 def test_emitters_learn_from_their_own_solutions():
     algorithm = make("sep_cma_mae", batch_size=20, emitters=2, sigma0=0.1)
     asked = algorithm.ask().solutions
