@@ -1,49 +1,77 @@
-"""Keep what long runs showed: python replication/keep.py RUN ...
+"""Keep what long runs showed, and write the tables and figures anew: python replication/keep.py RUN ...
 
-Copies each run's configuration and every tenth row of its metrics here, and writes the table of README.md anew.
+Of each run, finished or not: its configuration, some 200 rows of its metrics, and a few numbers that need all of it
+(kept.json); where there, also what ``gaits evaluate RUN`` found (evaluation.json) and what watch.py saw (memory.csv).
 """
 
 import csv
 import json
+import math
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
-HERE = Path(__file__).parent
-EVERY = 10
+import numpy as np
+import page
+from kept import HERE, read
+
+ROWS = 200
+MILESTONES = (50_000, 100_000, 250_000, 500_000)
+"""Evaluations whose rows are always kept, as is the last."""
+
+
+def thin(rows: list[str], evaluations: Iterable[float] = ()) -> list[str]:
+    """About ``ROWS`` rows, evenly, with the last and those in which the milestones are reached."""
+    every, done = math.ceil(len(rows) / ROWS), list(evaluations)
+    reached = {next((i for i, n in enumerate(done) if n >= milestone), len(rows) - 1) for milestone in MILESTONES}
+    chosen = {*range(every - 1, len(rows), every), *reached, len(rows) - 1}
+    return [rows[i] for i in sorted(chosen)]
+
+
+def whole_lines(path: Path) -> list[str]:
+    """Without the one that is being written."""
+    return [line for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
+
+def numbers(run: Path, table: list[dict[str, str]]) -> dict[str, float]:
+    """What thinned metrics cannot tell."""
+    evaluations = np.array([0, *(int(row["evaluations"]) for row in table)])
+    scores = np.array([float(row["qd_score"]) for row in table])
+    found = {"evaluations": int(evaluations[-1]), "qd_score_auc": float(np.diff(evaluations) @ scores)}
+    if (run / "history.npz").exists():
+        with np.load(run / "history.npz", allow_pickle=False) as history:
+            found["insertions_tried"] = len(history["objective"])
+    if (run / "evaluation.npz").exists():
+        with np.load(run / "evaluation.npz", allow_pickle=False) as again:
+            best = int(np.argmax(again["recorded"]))
+            found["best_played_again"] = float(again["objective"][best].mean())
+    return found
 
 
 def keep(run: Path) -> None:
-    """A run that has been kept before is kept as it is now."""
+    """A run that has been kept before is kept as it is now, unless it was longer then."""
     config = json.loads((run / "config.json").read_text())
     folder = HERE / f"{config['task']}-{config.get('name') or config['algorithm']}-seed{config['seed']}"
+    head, *rows = whole_lines(run / "metrics.csv")
+    table = list(csv.DictReader([head, *rows]))
+    if not table or (folder.exists() and read(folder).end > int(table[-1]["evaluations"])):
+        print(f"{run} is shorter than what is kept of it")
+        return
     folder.mkdir(exist_ok=True)
-    shutil.copy(run / "config.json", folder)
-    head, *rows = (run / "metrics.csv").read_text().splitlines(keepends=True)
-    kept = [row for i, row in enumerate(rows, start=1) if i % EVERY == 0 or i == len(rows)]
-    (folder / "metrics.csv").write_text(head + "".join(kept))
-
-
-def describe(folder: Path) -> str:
-    config = json.loads((folder / "config.json").read_text())
-    with (folder / "metrics.csv").open() as file:
-        last = list(csv.DictReader(file))[-1]
-    numbers = [f"{float(last[name]):,.{digits}f}" for name, digits in (("evaluations", 0), ("qd_score", 0))]
-    coverage, best = f"{float(last['coverage']):.1%}", f"{float(last['objective_max']):,.1f}"
-    name = config.get("name") or config["algorithm"]
-    cells = [config["task"], name, str(config["seed"]), *numbers, coverage, best, f"{int(last['steps']):,}"]
-    return "| " + " | ".join([*cells, (config["git_revision"] or "")[:9]]) + " |"
-
-
-def write_table() -> None:
-    path = HERE / "README.md"
-    text = path.read_text()
-    head = "| task | algorithm | seed | evaluations | QD score | coverage | best | environment steps | commit |"
-    rows = [describe(file.parent) for file in sorted(HERE.glob("*/config.json"))]
-    path.write_text(text[: text.index("| task")] + "\n".join([head, "|---" * 9 + "|", *rows]) + "\n")
+    (folder / "metrics.csv").write_text(head + "".join(thin(rows, (int(row["evaluations"]) for row in table))))
+    path = folder / "kept.json"
+    before = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps(before | numbers(run, table), indent=2) + "\n")
+    for name in ("config.json", "evaluation.json"):
+        if (run / name).exists():
+            shutil.copyfile(run / name, folder / name)
+    if (run / "memory.csv").exists():
+        head, *rows = whole_lines(run / "memory.csv")
+        (folder / "memory.csv").write_text(head + "".join(thin(rows)))
 
 
 if __name__ == "__main__":
     for argument in sys.argv[1:]:
         keep(Path(argument))
-    write_table()
+    page.write()
