@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 
 import gaits
-from gaits.physics.engine import algebra, contact, gjk, reading, seeds, spots
+from gaits.physics.engine import algebra, contact, gjk, reading, seeds, solver, spots
 from gaits.physics.lanes import (
     EIGHT,
     FOUR,
@@ -276,6 +276,12 @@ def test_a_fifth_point_replaces_the_one_that_bullet_gives_up():
         np.testing.assert_array_equal(known[slot, [0, 1, 2, 3, 4, 5]], points[4, [0, 1, 2, 0, 1, 2]])
         chosen.add(int(slot))
     assert chosen == {0, 1, 2, 3}
+
+
+def test_the_larger_of_two_numbers_is_the_second_where_one_is_none():
+    """ENGINE 6.6: no robot's rows tell it from any other maximum."""
+    assert (solver.larger(2.0, 1.0), solver.larger(1.0, 2.0), solver.larger(np.nan, 1.0)) == (2.0, 2.0, 1.0)
+    assert np.isnan(solver.larger(1.0, np.nan))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
