@@ -101,6 +101,11 @@ def test_a_large_improvement_is_worth_more_than_a_new_cell():
     np.testing.assert_allclose(algorithm.emitters[0]._opt.mean, weights @ asked[4::-1] / weights.sum(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize(("name", "ranker"), [("cma_maega_es", "Improvement"), ("cma_mega_es", "TwoStageImprovement")])
+def test_only_plain_archives_rank_new_cells_first(name, ranker):
+    assert type(make(name).emitter._ranker).__name__ == f"{ranker}Ranker"
+
+
 def test_emitters_learn_from_their_own_solutions():
     algorithm = make("sep_cma_mae", batch_size=20, emitters=2, sigma0=0.1)
     asked = algorithm.ask().solutions
