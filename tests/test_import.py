@@ -1,11 +1,39 @@
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 import gaits
+
+ROOT = Path(__file__).parents[1]
+COMES_WITH = {
+    **dict.fromkeys(("pybullet", "pybullet_data", "pybullet_envs"), "pybullet-arm64"),
+    **dict.fromkeys(("dask", "tornado"), "distributed"),
+    "imageio_ffmpeg": "imageio-ffmpeg",
+    "llvmlite": "numba",
+    "PIL": "pillow",
+    "sklearn": "scikit-learn",
+}
+"""Distributions that are not called what their modules are, or bring others along."""
+THEIR_OWN = {"IPython", "wandb"}
+"""Used where somebody has them already."""
+
+
+def test_what_is_imported_is_declared():
+    nodes = [node for path in (ROOT / "src").rglob("*.py") for node in ast.walk(ast.parse(path.read_text()))]
+    names = [node.module for node in nodes if isinstance(node, ast.ImportFrom)]
+    names += [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    used = {name.split(".")[0] for name in names} - sys.stdlib_module_names - THEIR_OWN - {"gaits"}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lists = [project["dependencies"], *project["optional-dependencies"].values()]
+    declared = {re.split(r"[^\w.-]", one)[0] for names in lists for one in names}
+    assert {COMES_WITH.get(name, name) for name in used} <= declared
 
 
 def test_importing_is_light():

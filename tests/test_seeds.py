@@ -14,14 +14,28 @@ from gaits.archives import NO_SEED, NOT_ADDED
 
 CRITIC = {"critic_steps": 10, "critic_hidden": (16,), "critic_batch": 32, "buffer_size": 2000}
 MEGA = {"batch_size": 12, "es_samples": 10, "gradient_states": 64, **CRITIC}
+MEASURES = {"batch_size": 12, "measure_steps": 5, "climb_steps": 3, "climb_batch": 16, **CRITIC}
 PGA = {"batch_size": 12, "pg_batch": 16, **CRITIC}
 RUNS = {
     "map_elites": ("map_elites", {"batch_size": 20, "sigma": 0.2}, 60),
+    "map_elites_line": ("map_elites_line", {"batch_size": 20, "iso_sigma": 0.2}, 60),
+    "sep_cma_mae": ("sep_cma_mae", {"batch_size": 20, "emitters": 2, "sigma0": 0.2}, 60),
     "cma_mega_es": ("cma_mega_es", {"batch_size": 12, "es_samples": 10}, 110),
+    "cma_maega_es": ("cma_maega_es", {"batch_size": 12, "es_samples": 10}, 110),
+    "cma_mega": ("cma_mega", {"batch_size": 12}, 60),
+    "cma_maega": ("cma_maega", {"batch_size": 12}, 60),
     "cma_mega_td3_es overlap": ("cma_mega_td3_es", {**MEGA, "td3_schedule": "overlap"}, 110),
     "cma_mega_td3_es paper": ("cma_mega_td3_es", {**MEGA, "td3_schedule": "paper"}, 110),
+    "cma_maega_td3_es overlap": ("cma_maega_td3_es", {**MEGA, "td3_schedule": "overlap"}, 110),
+    "cma_maega_td3_es paper": ("cma_maega_td3_es", {**MEGA, "td3_schedule": "paper"}, 110),
+    "cma_mega_td3 overlap": ("cma_mega_td3", {**MEASURES, "td3_schedule": "overlap"}, 60),
+    "cma_mega_td3 paper": ("cma_mega_td3", {**MEASURES, "td3_schedule": "paper"}, 60),
     "pga_me overlap": ("pga_me", {**PGA, "td3_schedule": "overlap"}, 60),
     "pga_me paper": ("pga_me", {**PGA, "td3_schedule": "paper"}, 60),
+    "pga_budget overlap": ("pga_budget", {**PGA, "pg_steps": 5, "td3_schedule": "overlap"}, 60),
+    "pga_budget paper": ("pga_budget", {**PGA, "pg_steps": 5, "td3_schedule": "paper"}, 60),
+    "dcrl_me overlap": ("dcrl_me", {**PGA, "pg_steps": 5, "td3_schedule": "overlap"}, 60),
+    "dcrl_me paper": ("dcrl_me", {**PGA, "pg_steps": 5, "td3_schedule": "paper"}, 60),
     "me_es": ("me_es", {"batch_size": 10, "sigma": 0.2, "obs_probability": 0.3, "phase_length": 3}, 120),
 }
 
@@ -46,10 +60,20 @@ def assert_replays(run):
     assert len(np.unique(history["seed"])) == len(history["seed"])
 
 
+def test_no_algorithm_and_no_schedule_is_forgotten():
+    played = {(algorithm, settings.get("td3_schedule")) for algorithm, settings, _ in RUNS.values()}
+    for name, entry in gaits.ALGORITHMS.items():
+        learns = hasattr(entry.settings, "td3_schedule")
+        assert {schedule for algorithm, schedule in played if algorithm == name} == (
+            {"overlap", "paper"} if learns else {None}
+        )
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_every_algorithm(name, tmp_path):
     algorithm, settings, evaluations = RUNS[name]
-    assert_replays(gaits.train(hopper(), algorithm, evaluations=evaluations, out=tmp_path / "run", **settings))
+    task = gaits.make_task("lp_sphere") if algorithm in ("cma_mega", "cma_maega") else hopper()  # exact gradients
+    assert_replays(gaits.train(task, algorithm, evaluations=evaluations, out=tmp_path / "run", **settings))
 
 
 def test_mujoco(tmp_path):

@@ -22,7 +22,7 @@ def make(**settings):
 
 
 def test_an_iteration_is_climbers_injected_policies_and_crossings(monkeypatch):
-    algorithm = make(iso_sigma=1e-9, line_sigma=1e-9, batch_size=20)
+    algorithm = make(iso_sigma=1e-9, line_sigma=1e-9, batch_size=20, pg_learning_rate=0.25)
     asked = {}
 
     def vary(parents, steps, batch, rate, goals, shared):
@@ -35,7 +35,7 @@ def test_an_iteration_is_climbers_injected_policies_and_crossings(monkeypatch):
     solutions = algorithm.ask().solutions
     elites = algorithm.archive.data()
     goals = scaled(elites["measures"], np.array(small_task().ranges))
-    assert asked["how"] == (2, 8, 0.003, True)
+    assert asked["how"] == (2, 8, 0.25, True)
     for parent, goal in zip(asked["parents"], asked["goals"], strict=True):  # each climbs for its own measures
         rows = np.flatnonzero((elites["solution"] == parent).all(axis=1))
         assert any((goals[row] == goal).all() for row in rows)

@@ -205,9 +205,10 @@ def test_a_run_that_kept_no_seeds_says_so(records, tmp_path):
     assert (header["seed"], header["recorded"]["seed"]) == ("1", None)
 
 
-def test_many_threads_ask_for_damaged_robots_at_once(records, monkeypatch):
-    """What is known of the sound robot may be forgotten at any moment."""
-    monkeypatch.setattr(players, "KNOWN", 1)
+@pytest.mark.parametrize("known", [0, 1])
+def test_many_threads_ask_for_damaged_robots_at_once(records, monkeypatch, known):
+    """What is known of the sound robot may be forgotten at any moment, and at once."""
+    monkeypatch.setattr(players, "KNOWN", known)
     record, damage = records[HOPPER], gaits.Damage({"foot_joint": 0.5})
     cells = record.run.archive.data("index").tolist()[:4]
     ours = players.Players()
