@@ -125,10 +125,7 @@ class CmaMega:
             branches = self._refine(self.emitter.ask())  # lines 13-15: φ_i = φ* + c_i ∇
             self.asked = branches if self.critic is None else memory.join(self._greedy(self.critic), branches)
         else:
-            point = self.emitter.ask_dqd()[0].copy()
-            groups = [source.samples(point) for source in self.sources]
-            self.asked = memory.join(point[None], *groups)
-            self.group_sizes = [len(group) for group in groups]
+            self.asked, self.group_sizes = around(self.emitter.ask_dqd()[0], self.sources)
         return Batch(self.asked, transitions=self.critic is not None)
 
     def learn(self) -> None:
@@ -221,6 +218,15 @@ class CmaMega:
             self.critic.restore(state["critic"])
         for source, its in zip(self.sources, state["sources"], strict=True):
             source.restore(its)
+
+
+def around(point: np.ndarray, sources: list[GradientSource]) -> tuple[np.ndarray, list[int]]:
+    """A point and, behind it, what its sources want played; and how many each wants."""
+    if len(sources) == 1 and isinstance(sources[0], EvolutionStrategy):
+        asked = sources[0].around(point)  # which need not be copied
+        return asked, [len(asked) - 1]
+    groups = [source.samples(point) for source in sources]
+    return memory.join(point[None], *groups), [len(group) for group in groups]
 
 
 def cma_mega(task: Task, settings: CmaMegaSettings, seed: np.random.SeedSequence) -> CmaMega:

@@ -97,6 +97,15 @@ def restart(emitter: Any) -> np.ndarray:
 class BranchingEmitter(GradientArborescenceEmitter):
     """ribs' emitter of CMA-MEGA with half its branches as parents, and no copies of all of them on the way."""
 
+    def tell_dqd(self, solution: Any, objective: Any, measures: Any, jacobian: np.ndarray, add_info: Any) -> None:  # type: ignore[override]
+        """Keep the gradients, each of length one."""
+        norms = np.linalg.norm(jacobian, axis=2, keepdims=True)
+        if not (self._normalize_grads and np.isfinite(norms).all()):
+            super().tell_dqd(solution, objective, measures, jacobian, add_info)  # which says what is wrong
+        else:
+            jacobian /= norms + self._epsilon
+            self._jacobian_batch = jacobian
+
     def ask(self) -> np.ndarray:
         """φ_i = φ* + Σ_k c_ik ∇_k, with coefficients c from CMA-ES."""
         branches = memory.empty((int(self.batch_size), self._grad_opt.theta.size))
