@@ -129,7 +129,9 @@ class CmaMega:
         return Batch(self.asked, transitions=self.critic is not None)
 
     def learn(self) -> None:
-        if self.branching:
+        if not self.branching:
+            self.emitter.prepare()
+        else:
             for source in self.sources:
                 getattr(source, "prepare", lambda: None)()
             if self.critic is not None:
@@ -157,9 +159,10 @@ class CmaMega:
             jacobians.append(source.jacobian(point[0], results.rows(slice(start, start + size))))
             start += size
         # The objective's row is the first source's, the measures' rows the last source's; often they are one.
-        jacobian = np.concatenate([jacobians[0][:1], jacobians[-1][1:]]).astype(np.float32)
+        jacobian = np.concatenate([jacobians[0][:1], jacobians[-1][1:]]).astype(np.float32, copy=False)
         self.emitter.tell_dqd(point, first.objective, first.measures, jacobian[None], told)
-        self.experience = self._lesson(results)
+        if self.critic is not None:
+            self.experience = self._lesson(results)
 
     def _tell_branches(self, results: Results) -> list[Insertions]:
         """Lines 17-27: insert and rank the branches, step, restart if need be. The greedy actor is not ranked.

@@ -132,7 +132,7 @@ def insert(
     if winner:
         cells = np.array(sorted(winner))
         chosen = np.array([winner[c] for c in cells.tolist()])
-        offered = np.ascontiguousarray(solutions, np.float32).reshape(n, archive.solution_dim)
+        offered = np.ascontiguousarray(solutions, np.float32).reshape(n, int(archive.solution_dim))  # type: ignore[arg-type]
         rows.put(archive._store._fields["solution"], cells, offered, chosen)
         data = {"objective": objective, "measures": measures, **fields}
         _put(archive, cells, data, chosen, np.array([before.get(c, 0.0) for c in cells.tolist()]))
