@@ -31,7 +31,7 @@ from threadpoolctl import threadpool_limits
 import gaits
 from gaits.algorithms import ALGORITHMS
 from gaits.analysis import paper_numbers
-from gaits.archives import insert
+from gaits.archives import insert, settle
 from gaits.evaluation import available_cores
 from gaits.evaluation.results import Transitions
 from gaits.gradients import Lesson
@@ -190,6 +190,7 @@ def measure(task: Task, name: str, cores: int, iterations: int, elites: Any) -> 
     config = make_config(task.name, name, {}, seed=1, evaluations=1)
     with tempfile.TemporaryDirectory() as folder, gaits.LocalEvaluator(task, cores) as evaluator:
         search = Search(config.make_algorithm(), evaluator, seed_key(1))
+        settle(search.algorithm.archive)
         directory = RunDirectory(Path(folder), config)
         algorithm: Any = search.algorithm
         if elites is not None:

@@ -34,3 +34,9 @@ def test_take_and_join():
     rows = np.random.default_rng(0).standard_normal((40, 20_000), np.float32)
     np.testing.assert_array_equal(memory.take(rows, [3, 1, 39]), rows[[3, 1, 39]])
     np.testing.assert_array_equal(memory.join(rows[:1], rows[5:]), np.concatenate([rows[:1], rows[5:]]))
+
+
+def test_settling_leaves_an_array_as_it_is():
+    array = np.arange(3 * memory.LARGE, dtype=np.float32)
+    memory._populate(array[5:])
+    np.testing.assert_array_equal(array, np.arange(3 * memory.LARGE, dtype=np.float32))

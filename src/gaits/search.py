@@ -97,9 +97,9 @@ class Search:
 
     def metrics(self, iteration: Iteration) -> dict[str, float]:
         """The row of metrics.csv after this iteration."""
-        count = asdict(self.counters)
+        count = dict(vars(self.counters))
         first = {name: count.pop(name) for name in ("iteration", "evaluations")}
-        times = {name: count.pop(name) for name in ("seconds", "seconds_evaluate", "seconds_learn")} | asdict(self.times)
+        times = {name: count.pop(name) for name in ("seconds", "seconds_evaluate", "seconds_learn")} | vars(self.times)
         times["steps"] = count.pop("steps")
         numbers = summary(self.algorithm.archive, self.evaluator.task.objective_range[0])
         return {**first, **numbers, **times, **count, **iteration.metrics}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gaits.algorithms import ALGORITHMS, Iteration
+from gaits.archives import settle
 from gaits.checks import lookup
 from gaits.console import say, say_from_signal
 from gaits.evaluation import Compute, EpisodeFailed, make_evaluator
@@ -154,6 +155,8 @@ def watching(watchers: Sequence[Watcher], progress: bool) -> Iterator[Sequence[W
 def make_search(config: Config, compute: Compute) -> Iterator[Search]:
     """A search at its beginning, with everything it needs open."""
     algorithm = config.make_algorithm()
+    if config.evaluations > algorithm.archive.cells:  # which it may fill
+        settle(algorithm.archive)
     with make_evaluator(config.make_task(), compute) as evaluator:
         yield Search(algorithm, evaluator, seed_key(config.seed), compute.learner_cores)
 

@@ -74,6 +74,8 @@ def test_branches_equal_those_of_ribs(annealed):
         point = ours.ask_dqd()
         np.testing.assert_array_equal(point, theirs.ask_dqd())
         jacobian = rng.standard_normal((1, 3, DIM)).astype(np.float32)
+        if i % 2:
+            ours.prepare()
         told = rng.random(1), rng.random((1, 2)), jacobian
         for emitter in (ours, theirs):
             emitter.tell_dqd(point, *told[:2], told[2].copy(), {"status": np.array([2]), "value": told[0]})

@@ -125,14 +125,13 @@ class CmaMega:
             branches = self._refine(self.emitter.ask())  # lines 13-15: φ_i = φ* + c_i ∇
             self.asked = branches if self.critic is None else memory.join(self._greedy(self.critic), branches)
         else:
-            point = self.emitter.ask_dqd()[0].copy()
-            groups = [source.samples(point) for source in self.sources]
-            self.asked = memory.join(point[None], *groups)
-            self.group_sizes = [len(group) for group in groups]
+            self.asked, self.group_sizes = around(self.emitter.ask_dqd()[0], self.sources)
         return Batch(self.asked, transitions=self.critic is not None)
 
     def learn(self) -> None:
-        if self.branching:
+        if not self.branching:
+            self.emitter.prepare()
+        else:
             for source in self.sources:
                 getattr(source, "prepare", lambda: None)()
             if self.critic is not None:
@@ -160,9 +159,10 @@ class CmaMega:
             jacobians.append(source.jacobian(point[0], results.rows(slice(start, start + size))))
             start += size
         # The objective's row is the first source's, the measures' rows the last source's; often they are one.
-        jacobian = np.concatenate([jacobians[0][:1], jacobians[-1][1:]]).astype(np.float32)
+        jacobian = np.concatenate([jacobians[0][:1], jacobians[-1][1:]]).astype(np.float32, copy=False)
         self.emitter.tell_dqd(point, first.objective, first.measures, jacobian[None], told)
-        self.experience = self._lesson(results)
+        if self.critic is not None:
+            self.experience = self._lesson(results)
 
     def _tell_branches(self, results: Results) -> list[Insertions]:
         """Lines 17-27: insert and rank the branches, step, restart if need be. The greedy actor is not ranked.
@@ -221,6 +221,15 @@ class CmaMega:
             self.critic.restore(state["critic"])
         for source, its in zip(self.sources, state["sources"], strict=True):
             source.restore(its)
+
+
+def around(point: np.ndarray, sources: list[GradientSource]) -> tuple[np.ndarray, list[int]]:
+    """A point and, behind it, what its sources want played; and how many each wants."""
+    if len(sources) == 1 and isinstance(sources[0], EvolutionStrategy):
+        asked = sources[0].around(point)  # which need not be copied
+        return asked, [len(asked) - 1]
+    groups = [source.samples(point) for source in sources]
+    return memory.join(point[None], *groups), [len(group) for group in groups]
 
 
 def cma_mega(task: Task, settings: CmaMegaSettings, seed: np.random.SeedSequence) -> CmaMega:

@@ -97,11 +97,31 @@ def restart(emitter: Any) -> np.ndarray:
 class BranchingEmitter(GradientArborescenceEmitter):
     """ribs' emitter of CMA-MEGA with half its branches as parents, and no copies of all of them on the way."""
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._coefficients: np.ndarray | None = None
+
+    def tell_dqd(self, solution: Any, objective: Any, measures: Any, jacobian: np.ndarray, add_info: Any) -> None:  # type: ignore[override]
+        """Keep the gradients, each of length one."""
+        norms = np.linalg.norm(jacobian, axis=2, keepdims=True)
+        if not (self._normalize_grads and np.isfinite(norms).all()):
+            super().tell_dqd(solution, objective, measures, jacobian, add_info)  # which says what is wrong
+        else:
+            jacobian /= norms + self._epsilon
+            self._jacobian_batch = jacobian  # type: ignore[assignment]
+
+    def prepare(self) -> None:
+        """Draw the coefficients of the next branches now: they do not depend on the gradients."""
+        self._coefficients = self._opt.ask()
+
     def ask(self) -> np.ndarray:
         """φ_i = φ* + Σ_k c_ik ∇_k, with coefficients c from CMA-ES."""
         branches = memory.empty((int(self.batch_size), self._grad_opt.theta.size))
         assert self._jacobian_batch is not None, "told the point before"
-        rows.branch(branches, self._grad_opt.theta, self._jacobian_batch[0], self._opt.ask())
+        coefficients, self._coefficients = self._coefficients, None
+        if coefficients is None:
+            coefficients = self._opt.ask()
+        rows.branch(branches, self._grad_opt.theta, self._jacobian_batch[0], coefficients)
         return branches
 
     def tell(self, solution: np.ndarray, objective: Any, measures: Any, add_info: dict[str, np.ndarray]) -> None:  # type: ignore[override]

@@ -266,9 +266,10 @@ class MeEs:
 
     def _score_start(self, best_return: float) -> None:
         """The elite that this iteration started from now also has this score, if it still is the elite of its cell."""
-        occupied, elite = self.archive.retrieve_single(self.start_measures)
-        if occupied and np.array_equal(elite["measures"], self.start_measures):
-            self.scores[int(elite["index"])] = best_return
+        cell = self.archive.index_of(self.start_measures[None])
+        occupied, measures = self.archive._store.retrieve(cell, "measures")
+        if occupied[0] and np.array_equal(measures[0], self.start_measures):
+            self.scores[int(cell[0])] = best_return
 
     def _collect(self) -> None:
         if len(self.observed):

@@ -47,7 +47,7 @@ FIELDS: dict[type, Fields] = {
     BranchingEmitter: Fields(
         ("_x0", "_restarts", "_itrs", "_ranker", "_grad_opt", "_opt"),
         (*_EMITTER_MADE, "_epsilon", "_sigma0", "_normalize_grads", "_selection_rule", "_restart_rule", "_num_coefficients"),
-        ("_jacobian_batch",),
+        ("_jacobian_batch", "_coefficients"),
     ),
     GaussiansEmitter: Fields(
         ("_x0", "_restarts", "_itrs", "_ranker", "_opt"),

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from gaits import memory
+from gaits import memory, rows
 from gaits.archives.centroids import unit_centroids
 from gaits.light import light_imports
 from gaits.reading import Refused, Shapes, read_arrays
@@ -130,22 +130,33 @@ def insert(
             elites[c] = f
             winner[c] = i
     if winner:
-        cells = sorted(winner)
-        rows = [winner[c] for c in cells]
-        data = {"solution": solutions, "objective": objective, "measures": measures, "threshold": objective, **fields}
-        data = {key: memory.take(values, rows) for key, values in data.items()}
-        _put(archive, cells, data, [before.get(c, 0.0) for c in cells])
+        cells = np.array(sorted(winner))
+        chosen = np.array([winner[c] for c in cells.tolist()])
+        offered = np.ascontiguousarray(solutions, np.float32).reshape(n, int(archive.solution_dim))  # type: ignore[arg-type]
+        rows.put(archive._store._fields["solution"], cells, offered, chosen)
+        data = {"objective": objective, "measures": measures, **fields}
+        _put(archive, cells, data, chosen, np.array([before.get(c, 0.0) for c in cells.tolist()]))
     return Insertions(objective, measures, cell, status, seed, value)
 
 
-def _put(archive: Any, cells: list[int], data: dict[str, np.ndarray], before: list[float]) -> None:
-    """What ``archive.add`` does with solutions that are known to be better than what their cells held.
+def _put(archive: Any, cells: np.ndarray, data: dict[str, np.ndarray], chosen: np.ndarray, before: np.ndarray) -> None:
+    """What ``archive.add`` does with the rows of data that were chosen, each better than what its cell held.
 
-    ``add`` would find that out once more, and copy them, and the elites that they replace, three times on the way.
+    ``add`` would find that out once more, and copy them, and the elites that they replace, three times on the way. Their
+    solutions were put there before.
     """
-    archive._store.add(cells, data)
-    total = archive._objective_sum + np.sum(data["objective"] - before)
-    archive._stats_update(total, cells[int(np.argmax(data["objective"]))])
+    store = archive._store
+    objective = data["objective"][chosen]
+    new = cells[~store._props["occupied"][cells]]
+    n = store._props["n_occupied"]
+    store._props["occupied"][new] = True
+    store._props["occupied_list"][n : n + len(new)] = new
+    store._props["n_occupied"] = n + len(new)
+    store._props["updates"][0] += 1  # that of ``add``: whoever goes through the elites is told that they changed
+    for name in store._fields.keys() - {"solution"}:
+        store._fields[name][cells] = objective if name == "threshold" else data[name][chosen]
+    total = archive._objective_sum + np.sum(objective - before)
+    archive._stats_update(total, int(cells[np.argmax(objective)]))
 
 
 def revise(archive: Any, cells: np.ndarray, objective: np.ndarray) -> Insertions:
@@ -158,6 +169,11 @@ def revise(archive: Any, cells: np.ndarray, objective: np.ndarray) -> Insertions
         archive._stats_update(archive._objective_sum + np.sum(change), cells[int(np.argmax(objective))])
     status, seed = np.full(len(cells), IMPROVED, np.int8), fields["seed"][cells]
     return Insertions(objective, fields["measures"][cells], cells.astype(np.int64), status, seed, change)
+
+
+def settle(archive: Archive) -> None:
+    """Have the memory of all solutions ready, before cells are filled: each would wait for its own."""
+    memory.settle(archive._store._fields["solution"])
 
 
 def sample_rows(archive: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -297,7 +313,7 @@ def _fill(data: dict[str, np.ndarray]) -> Archive:
     if len(np.unique(index)) < len(index) or not np.array_equal(archive.index_of(data["measures"]), index):
         raise ValueError("elites are not in their cells")
     order = np.argsort(index)
-    fields = {"solution": data["solution"], "objective": objective, "measures": data["measures"], **extra}
-    fields["threshold"] = objective
-    _put(archive, index[order].tolist(), {name: values[order] for name, values in fields.items()}, [0.0] * len(index))
+    archive._store._fields["solution"][index] = data["solution"]
+    fields = {"objective": objective, "measures": data["measures"], **extra}
+    _put(archive, index[order], fields, order, np.zeros(len(index)))
     return archive

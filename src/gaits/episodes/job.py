@@ -209,7 +209,8 @@ def check_seeds(seeds: ArrayLike, n: int) -> np.ndarray:
     array = seeds if isinstance(seeds, np.ndarray) else np.array(seeds, np.object_)
     if array.ndim not in (1, 2) or len(array) != n or (array.ndim == 2 and array.shape[1] == 0):
         raise ValueError(f"seeds must be {expected}; got shape {array.shape}.")
-    for seed in array.flat:
+    plain = array.dtype == np.int64 and array.min(initial=0) >= 0
+    for seed in () if plain else array.flat:
         try:
             check_seed(seed)
         except ValueError:

@@ -24,10 +24,11 @@ def centred_ranks(values: np.ndarray, ties: TieRanks = "order") -> np.ndarray:
     return ranks / max(values.shape[-1] - 1, 1) - 0.5
 
 
-def mirrored(solution: np.ndarray, noise: np.ndarray, sigma: float) -> np.ndarray:
-    """Samples solution + σε for every row ε of the noise, then solution - σε, as float32."""
-    samples = memory.empty((2 * len(noise), solution.size))
-    rows.mirror(samples, solution, noise, np.float32(sigma))
+def mirrored(solution: np.ndarray, noise: np.ndarray, sigma: float, itself: bool = False) -> np.ndarray:
+    """Samples solution + σε for every row ε of the noise, then solution - σε, as float32; first the solution ``itself``."""
+    samples = memory.empty((itself + 2 * len(noise), solution.size))
+    samples[:itself] = solution
+    rows.mirror(samples[itself:], solution, noise, np.float32(sigma))
     return samples
 
 
@@ -42,8 +43,12 @@ class EvolutionStrategy:
         self.normals.prepare()
 
     def samples(self, solution: np.ndarray) -> np.ndarray:
+        return self.around(solution)[1:]
+
+    def around(self, solution: np.ndarray) -> np.ndarray:
+        """The solution and, behind it, its samples, (1 + n, dim)."""
         self.noise = self.normals.take(self.half, solution.size)
-        return mirrored(solution, self.noise, self.sigma)
+        return mirrored(solution, self.noise, self.sigma, itself=True)
 
     def jacobian(self, solution: np.ndarray, results: Results) -> np.ndarray:
         # A failed episode has a return cut short; as a sample it must rank last.
