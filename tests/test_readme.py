@@ -33,13 +33,15 @@ LESS = {
     "evaluate": ["--episodes", "2"],
 }
 OWN = "import own_tasks\n\nbiped = own_tasks.point()\n"
+SMALL = "[task.qd_walker]\ngrid = [6, 6]\nmax_steps = 20\n\n[task.qd_hopper]\nmax_steps = 20\n"
 
 
 def lessen(words: list[str]) -> list[str]:
     """The same with little to do; an option that is there already gives way, and a cluster is this machine."""
     words = " ".join(words).replace("--evaluations 25000", "").replace("--evaluations 40000", "").split()
     words = ["local" if word.startswith("tcp://") else word for word in words]
-    return [*words, *LESS.get(words[0], []), *(["--cells", "20"] if "cvt" in words else [])]
+    more = (["--cells", "20"] if "cvt" in words else []) + (["--critic-steps", "2"] if "pga_me" in words else [])
+    return [*words, *LESS.get(words[0], []), *more]
 
 
 def test_every_line_is_a_command():
@@ -64,6 +66,8 @@ def test_its_commands_work(tmp_path, monkeypatch, capsys):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(launch, "serve", lambda records, *options: print(len(records), "shown"))
     shutil.copytree(ROOT / "examples", "examples")
+    study = Path("examples/study.toml")
+    study.write_text(study.read_text().replace("[task.qd_hopper]\n", SMALL).replace("grid = [1000]", "grid = [50]"))
     Path("my_robots.py").write_text(OWN)
     for program, *words in COMMANDS:
         if program == "gaits":
