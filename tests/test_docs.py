@@ -14,7 +14,8 @@ from gaits.cli import main
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")])
 ALL = "\n".join(page.read_text() for page in PAGES)
-RUN_HERE = ("docs/python.md", "docs/watching.md", "docs/tasks/qdgym.md", "docs/archives.md")
+LINK = r"""(?:\]\(|src=")([^)"#]+)[)"#]"""
+RUN_HERE = ("README.md", "docs/python.md", "docs/watching.md", "docs/tasks/qdgym.md", "docs/archives.md")
 COMMANDS = sorted({line.split("#")[0].strip() for line in re.findall(r"^    (gaits [a-z].*)$", ALL, re.MULTILINE)})
 
 ids = {"ids": lambda page: str(page.relative_to(ROOT)) if isinstance(page, Path) else None}
@@ -22,7 +23,7 @@ ids = {"ids": lambda page: str(page.relative_to(ROOT)) if isinstance(page, Path)
 
 @pytest.mark.parametrize("page", PAGES, **ids)
 def test_links(page):
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+    for target in re.findall(LINK, page.read_text()):
         assert target.startswith("https://") or (page.parent / target).exists(), target
 
 

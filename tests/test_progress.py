@@ -20,7 +20,9 @@ def row(iteration):
     }
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(3, "0:03"), (62, "1:02"), (3723, "1:02:03"), (59.6, "1:00")])
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(3, "0:03"), (62, "1:02"), (3723, "1:02:03"), (59.6, "1:00"), (math.inf, "?")]
+)
 def test_duration(seconds, text):
     assert progress.duration(seconds) == text
 
@@ -37,6 +39,14 @@ def test_pace_ignores_what_happened_before_a_resume():
     assert speed == pytest.approx(50, rel=0.01)
     assert steps == pytest.approx(2500, rel=0.01)
     assert left == pytest.approx(200, rel=0.01)
+
+
+def test_pace_ignores_what_the_first_iteration_compiled(monkeypatch):
+    pace = progress.Pace(1100)
+    clock = iter([40.0, 41.0]).__next__  # 40 s for the first iteration, 1 s for the second
+    monkeypatch.setattr(progress.time, "monotonic", clock)
+    assert pace.measure({**row(1), "seconds": 40.0}) == (2.5, 125, 400)
+    assert pace.measure({**row(2), "seconds": 41.0}) == (100, 5000, 9)
 
 
 CONFIG = SimpleNamespace(algorithm="map_elites", task="qd_hopper", evaluations=300)

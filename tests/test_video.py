@@ -8,6 +8,7 @@ import numpy as np
 import own_tasks
 import pytest
 from conformance.algorithm import small_task
+from PIL import Image, ImageSequence
 from synthetic import make_run
 
 import gaits
@@ -15,6 +16,7 @@ from gaits import video
 from gaits.adaptation.damage import parse_damage
 from gaits.archives.cells import name_cell
 from gaits.cli import main
+from gaits.drawing.colors import THEME
 from gaits.physics import make_simulator
 from gaits.physics.walking import SECONDS_PER_STEP
 from gaits.physics.world import start_angles
@@ -96,6 +98,28 @@ def test_several_side_by_side(run, tmp_path):
     assert blank.min() > 240  # three in a grid of four
 
 
+def test_a_gif_needs_no_ffmpeg(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(video, "find_ffmpeg", None)
+    made = video.make_video(run, out=tmp_path / "x.gif", size=(96, 64))
+    with Image.open(made.path) as gif:
+        assert (gif.format, gif.width, gif.is_animated) == ("GIF", 96, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["x.gif"]
+
+
+def test_a_gif_is_in_real_time_and_keeps_rare_colors(tmp_path):
+    frames = np.full((30, 64, 64, 3), 200, np.uint8)
+    for i, frame in enumerate(frames):
+        frame[:, i] = 40  # something moves
+    frames[4:, 60:, 60:] = THEME.contact  # a foot stands
+    video.encode_gif(tmp_path / "x.gif", 30, iter(frames))
+    with Image.open(tmp_path / "x.gif") as gif:
+        assert gif.info["loop"] == 0  # for ever
+        seen = [(picture.info["duration"], np.asarray(picture.convert("RGB"))) for picture in ImageSequence.Iterator(gif)]
+    times, pictures = zip(*seen, strict=True)
+    assert (len(times), sum(times), set(times)) == (30, 1000, {30, 40})  # GIF counts hundredths of a second
+    assert np.abs(np.array(pictures) - frames.astype(int)).max() <= 8
+
+
 def test_a_robot_of_mujocos(tmp_path):
     """In real time, with the poses between its steps, which are longer than a frame."""
     task = gaits.make_task("mj_half_cheetah", hidden=(4,), grid=(4, 4), max_steps=12)
@@ -149,7 +173,8 @@ def test_default_files():
         ({"fps": 0}, "fps must be a whole number of at least 1; got 0"),
         ({"seconds": 0}, "seconds must be a number above 0; got 0"),
         ({"seed": -1}, "A seed must be"),
-        ({"out": "x.gif"}, r"an \.mp4 file; got x\.gif"),
+        ({"out": "x.avi"}, r"an \.mp4 or \.gif file; got x\.avi"),
+        ({"out": "x.gif", "fps": 60}, "fps of a GIF must be at most 50, or browsers play it slowly; got 60"),
         ({"cells": ["64"]}, "plain indices go from 0 to 63"),
         ({"damage": parse_damage(["leg=0"])}, "Did you mean 'leg_joint'"),
     ],
@@ -172,7 +197,7 @@ def test_no_ffmpeg(run, monkeypatch):
 def test_what_ffmpeg_says_comes_home(tmp_path):
     frames = (np.zeros((63, 63, 3), np.uint8) for _ in range(3))  # odd sizes cannot be encoded
     with pytest.raises(OSError, match=r"could not write .*x\.mp4: .*not divisible by 2"):
-        video.encode(video.find_ffmpeg(), tmp_path / "x.mp4", 30, frames)
+        video.encode_mp4(video.find_ffmpeg(), tmp_path / "x.mp4", 30, frames)
     assert not list(tmp_path.iterdir())
 
 
@@ -182,5 +207,5 @@ def test_a_video_that_is_left_leaves_nothing(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        video.encode(video.find_ffmpeg(), tmp_path / "x.mp4", 30, frames())
+        video.encode_mp4(video.find_ffmpeg(), tmp_path / "x.mp4", 30, frames())
     assert not list(tmp_path.iterdir())

@@ -41,7 +41,9 @@ class Watcher:
 
 
 def duration(seconds: float) -> str:
-    """1:02:03, 2:03 or 0:03."""
+    """1:02:03, 2:03 or 0:03; ? of what has no end."""
+    if seconds == float("inf"):
+        return "?"
     whole = round(seconds)
     hours, rest = divmod(whole, 3600)
     return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
@@ -57,24 +59,18 @@ def sparkline(values: list[float], width: int) -> str:
 
 
 class Pace:
-    """Speeds and time left, from what happened since this process took the run up."""
+    """Speeds and time left, from the first row that this process saw on: what was compiled before it comes only once."""
 
     def __init__(self, evaluations: int) -> None:
         self.target = evaluations
         self._first: tuple[float, float, float] | None = None
 
     def measure(self, row: dict[str, float]) -> tuple[float, float, float]:
-        """(evaluations per second, steps per second, seconds left)."""
-        if self._first is None:  # iteration times begin before the first row
-            per_iteration = row["seconds"] / row["iteration"]
-            share = 1 / row["iteration"]
-            self._first = (
-                row["evaluations"] * (1 - share),
-                row["steps"] * (1 - share),
-                time.monotonic() - per_iteration,
-            )
-        evaluations, steps, began = self._first
-        elapsed = max(time.monotonic() - began, 1e-9)
+        """(evaluations per second, steps per second, seconds left). With the first row, by the whole run so far."""
+        now = time.monotonic()
+        evaluations, steps, began = self._first or (0, 0, now - row["seconds"])
+        self._first = self._first or (row["evaluations"], row["steps"], now)
+        elapsed = max(now - began, 1e-9)
         speed = (row["evaluations"] - evaluations) / elapsed
         left = max(self.target - row["evaluations"], 0) / speed if speed > 0 else float("inf")
         return speed, (row["steps"] - steps) / elapsed, left

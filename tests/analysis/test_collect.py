@@ -282,6 +282,7 @@ def test_runtime_is_best_when_low(two_by_two):
     table = pd.DataFrame({"qd_hopper": [1.0, 2.0]}, index=["a", "b"])
     assert tables.best_in_columns(table, tables.METRICS["runtime_hours"])["qd_hopper"].tolist() == [True, False]
     assert tables.best_in_columns(table, tables.METRICS["best"])["qd_hopper"].tolist() == [False, True]
+    assert not tables.best_in_columns(0 * table, tables.METRICS["best"]).any(axis=None)  # all are the same
 
 
 @pytest.mark.parametrize(

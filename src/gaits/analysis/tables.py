@@ -109,9 +109,9 @@ def can_tell(collection: Collection, task: str) -> bool:
 
 
 def best_in_columns(table: pd.DataFrame, metric: Metric) -> pd.DataFrame:
-    """True where a number is the best of its column."""
+    """True where a number is the best of its column, in which not all are the same."""
     extreme = table.max() if metric.higher_is_better else table.min()
-    return table.eq(extreme, axis="columns")
+    return table.eq(extreme, axis="columns") & (table.max() > table.min())
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def video(
     ] = (),
     best: Annotated[bool, arg(help="The best policy, as without --cell; with it, before the others.")] = False,
     out: Annotated[
-        Path | None, arg(metavar="FILE.mp4", help="Default: best.mp4 or cell-I-J.mp4 in the run's folder.")
+        Path | None, arg(metavar="FILE", help="An .mp4 or .gif file; default: best.mp4 or cell-I-J.mp4 in the run's folder.")
     ] = None,
     seed: Annotated[int | None, arg(help="Seed of another episode, the same for all; default: as recorded.")] = None,
     fps: Annotated[int, arg(help="Frames per second; always real time.")] = 30,
@@ -92,9 +92,11 @@ def video(
     friction: Annotated[tuple[str, ...], arg(metavar="FOOT=FACTOR ...", help=FRICTION)] = (),
     task: OwnTask = (),
 ) -> None:
-    """Film policies of an archive: an mp4 of the best, of a cell, or of several side by side. Needs gaits[video] or ffmpeg.
+    """Film policies of an archive: the best, a cell, or several side by side. An mp4 needs gaits[video] or ffmpeg.
 
     Example: gaits video runs/qd_walker-pga_me-seed1 --cells 3,12 20,8 31,31 --seconds 5
+
+    Example: gaits video runs/qd_walker-pga_me-seed1 --out best.gif --fps 20
     """
     from gaits.adaptation.damage import parse_damage
     from gaits.progress import make_counter

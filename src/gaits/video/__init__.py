@@ -1,8 +1,9 @@
-"""Policies of an archive as an mp4: one, or several side by side, each with a caption."""
+"""Policies of an archive as an mp4 or a GIF: one, or several side by side, each with a caption."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import math
 import shutil
@@ -24,7 +25,7 @@ from gaits.console import say
 from gaits.drawing.text import font
 from gaits.episodes import TRUNCATED, Batch, Episode, Pool, check_seed, make_job
 from gaits.runs import Run, load_run
-from gaits.runs.files import check_output, writing
+from gaits.runs.files import check_output, write_whole, writing
 from gaits.tasks.task import Task
 from gaits.video.films import PAPER, Film, find_rate, make_film
 
@@ -32,6 +33,8 @@ SIZE, TILE_SIZE = (480, 360), (320, 240)
 """Default (width, height) of a single policy's picture, and of each of several."""
 DEFAULT_SEED = 42
 """Of elites whose own is not known."""
+GIF_FPS = 50
+"""The most that browsers play in real time."""
 FONT_SIZE, MARGIN = 13, 6
 INK, ENDED = (30, 30, 30), (150, 150, 150)
 
@@ -80,7 +83,7 @@ def make_video(
     Args:
         cells: Such as "3,12", or plain cell indices; one or several. None: the best policy.
         best: The best policy too, before the others.
-        out: An .mp4 file; default: in the run's folder.
+        out: An .mp4 or .gif file; default: an .mp4 in the run's folder.
         seed: Of the episode that all of them play; default: each the episode that the archive recorded.
         size: (width, height) of each policy's picture, even numbers.
         seconds: Stop after so much time; default: when the last episode ends.
@@ -103,10 +106,13 @@ def make_video(
     rows = [best_row(archive)] if best or not cells else []
     rows += [find_cell(archive, cell) for cell in cells]
     path = Path(out) if out is not None else run.folder / f"{default_name(cells, best)}.mp4"
-    if path.suffix.lower() != ".mp4":
-        raise ValueError(f"A video is an .mp4 file; got {path}.")
+    if path.suffix.lower() not in (".mp4", ".gif"):
+        raise ValueError(f"A video is an .mp4 or .gif file; got {path}.")
+    gif = path.suffix.lower() == ".gif"
+    if gif and fps > GIF_FPS:
+        raise ValueError(f"fps of a GIF must be at most {GIF_FPS}, or browsers play it slowly; got {fps}.")
     check_output(path)
-    ffmpeg = find_ffmpeg()
+    encode = encode_gif if gif else functools.partial(encode_mp4, find_ffmpeg())
 
     data = archive.data()
     names = [name_cell(archive, int(data["index"][row])) for row in rows]
@@ -114,7 +120,7 @@ def make_video(
     n_frames = max(round(min(max(p.seconds for p in played), seconds or math.inf) * fps), 1)
     captions = [caption(task, p, size[0], damage) for p in played]
     films = [make_film(task, p.episode, size) for p in played]
-    encode(ffmpeg, path, fps, draw(films, captions, fps, n_frames, progress))
+    encode(path, fps, draw(films, captions, fps, n_frames, progress))
     return Video(path, n_frames / fps, tuple(played))
 
 
@@ -226,7 +232,7 @@ def find_ffmpeg() -> str:
     return found
 
 
-def encode(ffmpeg: str, path: Path, fps: int, frames: Iterator[np.ndarray]) -> None:
+def encode_mp4(ffmpeg: str, path: Path, fps: int, frames: Iterator[np.ndarray]) -> None:
     """Write frames (height, width, 3) uint8 to an mp4 that every browser plays; it is there whole or not at all."""
     first = next(frames)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -246,3 +252,15 @@ def encode(ffmpeg: str, path: Path, fps: int, frames: Iterator[np.ndarray]) -> N
         finally:
             process.kill()
             process.communicate()
+
+
+def encode_gif(path: Path, fps: int, frames: Iterator[np.ndarray]) -> None:
+    """Write frames to a GIF that plays for ever, in 256 colours of its first second; it is there whole or not at all."""
+    head = list(itertools.islice(frames, fps))
+    colors = Image.fromarray(np.concatenate(head[:: math.ceil(fps / 8)])).quantize(method=Image.Quantize.FASTOCTREE)
+    first, *others = (
+        Image.fromarray(frame).quantize(palette=colors, dither=Image.Dither.NONE) for frame in itertools.chain(head, frames)
+    )
+    hundredths = np.diff(np.round(100 * np.arange(len(others) + 2) / fps))  # GIF's unit; they add up to real time
+    times = (10 * hundredths).astype(int).tolist()
+    write_whole(path, lambda file: first.save(file, "GIF", save_all=True, append_images=others, duration=times, loop=0))
