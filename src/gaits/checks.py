@@ -117,4 +117,4 @@ def _describe(kind: Any) -> str:
         return "one of " + ", ".join(map(repr, typing.get_args(kind)))
     if typing.get_origin(kind) is tuple:
         return "a list of whole numbers"
-    return {int: "a whole number", float: "a number", bool: "true or false"}.get(kind, kind.__name__)
+    return {int: "a whole number", float: "a number", bool: "true or false", str: "text"}.get(kind, kind.__name__)

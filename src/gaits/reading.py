@@ -28,6 +28,8 @@ import numpy as np
 from gaits.console import brief
 
 JSON_BYTES, JSON_DEPTH, JSON_TEXT = 1_000_000, 16, 10_000
+TOML_LETTERS, LINE_DOTS = 100_000, 1_000
+"""Of a TOML file, and in a line of it: the parser takes the square of the time for a key of so many parts."""
 TABLE_BYTES, LINE_BYTES, TABLE_LINES = 1 << 30, 20_000, 20_000_000
 MEMBERS = 64
 PACKED_BYTES, PACKED_RATIO = 1 << 28, 50
@@ -118,8 +120,12 @@ def parse_json(content: bytes) -> Any:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
+    if len(text) > TOML_LETTERS or max(line.count(".") for line in text.split("\n")) > LINE_DOTS:
+        raise ValueError(f"This is no file of ours: it has {len(text):,} letters, or a key of too many parts.")
     try:
-        return tomllib.loads(text)
+        value = tomllib.loads(text)
+        _check_json(value, JSON_DEPTH)
+        return value
     except tomllib.TOMLDecodeError as error:
         end = f"at line {text.count(chr(10)) + 1}, the end of the file"
         raise ValueError(f"This is not TOML: {str(error).replace('at end of document', end)}.") from None
@@ -136,7 +142,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _check_json(value: Any, depth: int) -> None:
     if depth < 0:
-        raise ValueError(f"its JSON is nested deeper than {JSON_DEPTH}")
+        raise ValueError(f"it is nested deeper than {JSON_DEPTH}")
     if isinstance(value, str) and len(value) > JSON_TEXT:
         raise ValueError(f"it has a text of {len(value):,} letters, and at most {JSON_TEXT:,} can be right")
     if isinstance(value, dict):

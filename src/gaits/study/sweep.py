@@ -101,7 +101,7 @@ def load_sweep(path: str | Path) -> Sweep:
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not a text file in UTF-8.") from None
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise ValueError(f"{brief(path)}: {brief(error)}") from None
 
 
 def check_range(algorithm: str, name: str, value: Any) -> dict[str, Any]:
@@ -212,7 +212,7 @@ def load_trials(sweep: Sweep, folder: Path) -> list[Trial]:
                 raise ValueError("its trials are not those of this sweep")
             sweep.planned(i, one.settings, 1)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(f"{path} cannot be used: {error}.") from None
+        raise ValueError(f"{path} cannot be used: {brief(error)}.") from None
     return found
 
 
