@@ -15,7 +15,7 @@ from gaits.tasks import TASKS
 class Options:
     """What a file may say of a run besides its task, its algorithm and their settings.
 
-    Only what has these types becomes part of a command line: a list of texts would bring options of its own, --scheduler say.
+    Only what has these types becomes part of a command line: a list of texts could bring options of its own, a --scheduler.
     """
 
     evaluations: int = 1
