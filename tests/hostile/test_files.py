@@ -16,6 +16,7 @@ import zipfile
 import numpy as np
 import pytest
 from conformance.algorithm import small_task
+from helpers import unbind
 
 import gaits
 from gaits import archives
@@ -474,6 +475,35 @@ def test_a_field_that_is_gone(run, capsys, name):
         _ = gaits.load_archive(run) if name == "archive.npz" else gaits.load_run(run).history
 
 
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"dims": np.array([100], np.int32), "index": None}, "its cells are not those"),
+        ({"ranges": np.array([[0.0, 2.0]]), "index": None}, "its cells are not those"),
+        ({"solution": np.nan}, "not finite"),
+        ({"obs_mean": np.zeros((1, 3), np.float32)}, "its statistics are not"),
+    ],
+)
+def test_an_archive_of_another_task(run, change, reason):
+    """In a run that does not say what its files hold, as older ones."""
+    unbind(run)
+    arrays = arrays_of(run / "archive.npz")
+    arrays = {
+        name: values[:1] if len(values.shape) and name not in ("dims", "ranges") else values
+        for name, values in arrays.items()
+    }
+    for name, value in change.items():
+        arrays[name] = arrays[name] * np.float32(value) if name == "solution" else value
+    if "index" in change:
+        low, high = arrays["ranges"][0]
+        share = (arrays["measures"][:, 0] - low) / (high - low)
+        arrays["index"] = np.minimum(share * arrays["dims"][0], arrays["dims"][0] - 1).astype(np.int32)
+    np.savez(run / "archive.npz", **arrays)
+    with pytest.raises(ValueError, match=reason):
+        gaits.load_archive(run)
+    assert any(reason in line for line in check_run(run).wrong)
+
+
 def test_a_manifest_that_is_gone(run, capsys):
     (run / "manifest.json").unlink()
     gaits.load_run(run)  # the checkpoint says the same
@@ -490,6 +520,16 @@ def test_files_of_another_run(run, capsys, tmp_path, sound):
         shutil.copy(sound / name, run / name)
     shutil.copytree(other / "checkpoint", run / "checkpoint", dirs_exist_ok=True)
     noticed(run, capsys, "belongs to another run")
+
+
+def test_a_bad_archive_is_left_out_of_a_comparison(run, capsys, tmp_path):
+    other = tmp_path / "other"
+    gaits.train(small_task(), "map_elites", out=other, evaluations=48, batch_size=16, workers=1, seed=2)
+    (run / "archive.npz").write_bytes(b"PK")
+    assert main(["compare", str(run), str(other), "--out", str(tmp_path / "out")]) == 0
+    told = capsys.readouterr()
+    assert f"left out {run}" in told.err
+    assert "1 run compared" in told.out
 
 
 def test_prune(run, capsys):

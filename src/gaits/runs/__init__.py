@@ -83,7 +83,7 @@ class Run:
     @property
     def archive(self) -> Archive:
         """The archive at the last checkpoint, solutions included."""
-        return archives.load(_existing(self.folder / "archive.npz"), self._verify("archive"))
+        return self._fitting(archives.load(_existing(self.folder / "archive.npz"), self._verify("archive")))
 
     @functools.cached_property
     def history(self) -> dict[str, np.ndarray]:
@@ -97,7 +97,15 @@ class Run:
     @property
     def objectives(self) -> Archive:
         """The archive at the last checkpoint without its solutions, which are not read."""
-        return archives.load_objectives(self.folder / "archive.npz", self._verify("archive", whole=False))
+        return self._fitting(archives.load_objectives(self.folder / "archive.npz", self._verify("archive", whole=False)))
+
+    def _fitting(self, archive: Archive) -> Archive:
+        """The same, if it is one of the run's task."""
+        try:
+            archives.check_fits(archive, self.task)
+        except ValueError as error:
+            raise ValueError(f"{self.folder / 'archive.npz'} cannot be used: {error}.") from None
+        return archive
 
     @property
     def last_iteration(self) -> int:
