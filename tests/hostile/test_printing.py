@@ -244,7 +244,7 @@ def test_a_comparison_has_no_formulas(tmp_path, monkeypatch):
 def test_no_name_is_read_as_mathematics_or_markup(tmp_path):
     """By Matplotlib, which would refuse to draw, and by Rich, which would make a link of it."""
     names = (r"$\frac{$", r"\$x^{$")
-    task = dataclasses.replace(TASK, name="mine", title=names[0], measure_names=names)
+    task = dataclasses.replace(TASK, name="dollars", title=names[0], measure_names=names)
     run = gaits.train(task, "map_elites", evaluations=20, batch_size=20, out=tmp_path / "run")
     run.plot()._repr_png_()
     gaits.compare([run.folder], tmp_path / "out")
