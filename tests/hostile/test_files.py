@@ -522,16 +522,6 @@ def test_files_of_another_run(run, capsys, tmp_path, sound):
     noticed(run, capsys, "belongs to another run")
 
 
-def test_a_bad_archive_is_left_out_of_a_comparison(run, capsys, tmp_path):
-    other = tmp_path / "other"
-    gaits.train(small_task(), "map_elites", out=other, evaluations=48, batch_size=16, workers=1, seed=2)
-    (run / "archive.npz").write_bytes(b"PK")
-    assert main(["compare", str(run), str(other), "--out", str(tmp_path / "out")]) == 0
-    told = capsys.readouterr()
-    assert f"left out {run}" in told.err
-    assert "1 run compared" in told.out
-
-
 def test_prune(run, capsys):
     assert main(["prune", str(run)]) == 0
     assert "MB freed" in capsys.readouterr().out

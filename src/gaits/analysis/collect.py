@@ -145,20 +145,9 @@ def _read(
             skipped[folder] = f"it has only {done:,} evaluations, and {evaluations:,} are compared"
         elif not unfinished and not run.finished:
             skipped[folder] = f"its archive or history is older than its metrics, as after a kill: {again}"
-        elif reason := _unreadable_archive(run):
-            skipped[folder] = reason
         else:
             runs[folder], metrics[folder], seen[run.config.id] = run, table, folder
     return runs, metrics, skipped
-
-
-def _unreadable_archive(run: Run) -> str:
-    """Why its archive cannot be drawn; empty if it can."""
-    try:
-        run.objectives  # noqa: B018 - read, and not kept
-    except (ValueError, OSError) as error:
-        return str(error)
-    return ""
 
 
 def _checked(run: Run, against: Axis) -> pd.DataFrame:
