@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -40,3 +41,5 @@ def unbind(folder: Path) -> None:
     """Forget what a run's files were, as runs of older versions did: what is tested comes after the check of that."""
     shutil.rmtree(folder / "checkpoint")
     (folder / "manifest.json").unlink()
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "versions": {**config["versions"], "gaits": "0.1.0"}}))

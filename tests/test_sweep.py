@@ -9,6 +9,7 @@ import pytest
 
 import gaits
 from gaits import cli
+from gaits.runs.binding import seal
 from gaits.study.sweep import load_sweep, run_sweep
 
 TEXT = """
@@ -45,9 +46,10 @@ def test_a_sweep_finds_prunes_and_goes_on(file, tmp_path, capsys):
     best = max(whole, key=lambda one: one.score)
     assert best.settings["sigma"] > 0.1  # what suits the task
     stopped = json.loads((tmp_path / "whole" / "sweep.json").read_text())
+    del stopped["bound"]
     stopped["trials"] = stopped["trials"][:5]
     (tmp_path / "parts").mkdir()
-    (tmp_path / "parts" / "sweep.json").write_text(json.dumps(stopped))
+    (tmp_path / "parts" / "sweep.json").write_text(seal(stopped, "wide"))
     assert run_sweep(sweep, tmp_path / "parts") == whole
     assert cli.main(["sweep", str(file), "--out", str(tmp_path / "whole")]) == 0
     assert f"--sigma {best.settings['sigma']}" in capsys.readouterr().out
@@ -55,6 +57,10 @@ def test_a_sweep_finds_prunes_and_goes_on(file, tmp_path, capsys):
     with pytest.raises(ValueError, match="of another sweep"):
         run_sweep(load_sweep(file), tmp_path / "whole")
     trials = json.loads((tmp_path / "whole" / "sweep.json").read_text())
+    trials["trials"][0]["scores"]["10"] += 1e-9
+    (tmp_path / "whole" / "sweep.json").write_text(json.dumps(trials))
+    with pytest.raises(ValueError, match="its numbers are not those written then"):
+        run_sweep(sweep, tmp_path / "whole")
     trials["trials"][0]["scores"]["10"] = "nan"
     (tmp_path / "whole" / "sweep.json").write_text(json.dumps(trials))
     with pytest.raises(ValueError, match="a score is not finite"):

@@ -75,14 +75,16 @@ def between(settings: Any, low: float, high: float, *names: str) -> None:
             raise ValueError(f"{name} must be a number {limits}; got {value!r}.")
 
 
-def whole_number(name: str, value: Any, low: int) -> int:
-    """The value as an int of at least ``low``; NumPy's integers are welcome, floats and bools are not."""
+def whole_number(name: str, value: Any, low: int, high: int | None = 2**63 - 1) -> int:
+    """The value as an int from ``low`` to ``high``; NumPy's integers are welcome, floats and bools are not."""
     try:
         number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = None
     if number is None or number < low:
         raise ValueError(f"{name} must be a whole number of at least {low}; got {value!r}.")
+    if high is not None and number > high:
+        raise ValueError(f"{name} must be at most {high:,}; got {_shorten(number)}.")
     return number
 
 
@@ -117,4 +119,4 @@ def _describe(kind: Any) -> str:
         return "one of " + ", ".join(map(repr, typing.get_args(kind)))
     if typing.get_origin(kind) is tuple:
         return "a list of whole numbers"
-    return {int: "a whole number", float: "a number", bool: "true or false"}.get(kind, kind.__name__)
+    return {int: "a whole number", float: "a number", bool: "true or false", str: "text"}.get(kind, kind.__name__)

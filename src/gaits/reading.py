@@ -28,9 +28,11 @@ import numpy as np
 from gaits.console import brief
 
 JSON_BYTES, JSON_DEPTH, JSON_TEXT = 1_000_000, 16, 10_000
-TABLE_BYTES, LINE_BYTES, TABLE_LINES = 1 << 30, 20_000, 20_000_000
+TOML_LETTERS, LINE_DOTS = 100_000, 1_000
+"""Of a TOML file, and in a line of it: the parser takes the square of the time for a key of so many parts."""
+TABLE_BYTES, LINE_BYTES, TABLE_LINES = 1 << 27, 20_000, 1_000_000
 MEMBERS = 64
-PACKED_BYTES, PACKED_RATIO = 1 << 28, 50
+PACKED_BYTES, PACKED_RATIO = 1 << 28, 4
 """Arrays unpack to this much, or to so many times the file; ours are not packed at all."""
 DTYPES = ("|b1", "|i1", "|u1", "<i4", "<i8", "<f4", "<f8")
 """All numbers that files of gaits are made of, as NumPy's files spell them."""
@@ -118,8 +120,12 @@ def parse_json(content: bytes) -> Any:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
+    if len(text) > TOML_LETTERS or max(line.count(".") for line in text.split("\n")) > LINE_DOTS:
+        raise ValueError(f"This is no file of ours: it has {len(text):,} letters, or a key of too many parts.")
     try:
-        return tomllib.loads(text)
+        value = tomllib.loads(text)
+        _check_json(value, JSON_DEPTH)
+        return value
     except tomllib.TOMLDecodeError as error:
         end = f"at line {text.count(chr(10)) + 1}, the end of the file"
         raise ValueError(f"This is not TOML: {str(error).replace('at end of document', end)}.") from None
@@ -136,7 +142,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _check_json(value: Any, depth: int) -> None:
     if depth < 0:
-        raise ValueError(f"its JSON is nested deeper than {JSON_DEPTH}")
+        raise ValueError(f"it is nested deeper than {JSON_DEPTH}")
     if isinstance(value, str) and len(value) > JSON_TEXT:
         raise ValueError(f"it has a text of {len(value):,} letters, and at most {JSON_TEXT:,} can be right")
     if isinstance(value, dict):
@@ -150,9 +156,10 @@ def _check_json(value: Any, depth: int) -> None:
 
 def read_lines(path: Path) -> list[bytes]:
     """The lines of a table, each with its end, of bounded number and length."""
-    lines = read_bytes(path, TABLE_BYTES).splitlines(keepends=True)
-    if len(lines) > TABLE_LINES:
+    content = read_bytes(path, TABLE_BYTES)
+    if content.count(b"\n") + content.count(b"\r") > TABLE_LINES:
         raise _refuse(path, f"it has more than {TABLE_LINES:,} lines")
+    lines = content.splitlines(keepends=True)
     longest = max(map(len, lines), default=0)
     if longest > LINE_BYTES:
         raise _refuse(path, f"it has a line of {longest:,} bytes, and at most {LINE_BYTES:,} can be right")

@@ -16,8 +16,8 @@ import numpy as np
 from gaits.reading import DTYPES
 
 FLOATS = ("<f4", "<f8")
-LARGEST = 2**128
-"""No whole number in a state reaches it; PCG64's are the largest."""
+LARGEST = 2**62
+"""No whole number in a state reaches it, but for a ``Word``; what counts on may go on counting in 64 bits."""
 Claim = Any
 """What a file says of a leaf: its value, or ``(dtype, shape)`` of an array that follows."""
 
@@ -44,6 +44,10 @@ class Real:
     """Floats whose precision is decided by what is computed, such as those of ribs: Python's, single or double."""
 
     value: Any
+
+
+class Word(int):
+    """A whole number of up to 128 bits, such as PCG64's."""
 
 
 def flatten(state: Any, name: str = "") -> dict[str, Any]:
@@ -83,7 +87,7 @@ def give(leaf: Any) -> Any:
         leaf = leaf.value
     if isinstance(leaf, np.generic) or (isinstance(leaf, float) and not math.isfinite(leaf)):
         return np.asarray(leaf)  # JSON has no NaN and no infinity, and would forget the precision
-    return leaf
+    return int(leaf) if isinstance(leaf, Word) else leaf
 
 
 def take(like: Any, value: Any) -> Any:
@@ -118,7 +122,7 @@ def _fits(like: Any, claim: Claim) -> bool:
         return claim == like  # texts are names of things that the configuration decides
     if isinstance(like, bool) or like is None:
         return type(claim) is type(like)
-    return type(claim) is int and 0 <= claim < LARGEST
+    return type(claim) is int and 0 <= claim < (2**128 if isinstance(like, Word) else LARGEST)
 
 
 def _claim_of(like: Any) -> Claim:
@@ -165,7 +169,7 @@ def generator_state(rng: np.random.Generator) -> dict[str, Any]:
     state = rng.bit_generator.state
     return {
         "kind": state["bit_generator"],
-        **state["state"],
+        **{name: Word(value) for name, value in state["state"].items()},
         "has_uint32": state["has_uint32"],
         "uinteger": state["uinteger"],
     }

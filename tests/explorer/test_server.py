@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from explorer.small_runs import make_centroid_run, make_conditioned_run, make_small_runs
+from helpers import unbind
 from synthetic import make_run
 
 import gaits
@@ -199,6 +200,7 @@ def test_a_run_that_kept_no_seeds_says_so(records, tmp_path):
     folder = shutil.copytree(records[HOPPER].run.folder, tmp_path / "run")
     with np.load(folder / "archive.npz") as file:
         np.savez(tmp_path / "run" / "archive.npz", **{name: file[name] for name in file.files if name != "seed"})
+    unbind(folder)
     client = client_of(folder)
     cell = int(records[HOPPER].run.archive.data("index")[0])
     header, _ = episode(client, 0, cell=cell)

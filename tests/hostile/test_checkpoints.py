@@ -107,6 +107,7 @@ def say(name, value):
         (say(f"{RNG}/inc", 2), "a state that none can be in"),
         (say(f"{RNG}/uinteger", 1 << 32), "a state that none can be in"),
         (say("search/counters/evaluations", True), "should be int"),
+        (say("search/counters/steps", 1 << 62), "should be int"),
         (say("search/counters/evaluations", "os.system"), "should be int"),
         (say("search/counters/seconds", None), "should be float"),
         (say("search/counters/iteration", 2), "metrics have 4 lines after 2 iterations"),

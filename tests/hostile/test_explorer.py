@@ -116,7 +116,7 @@ def test_a_run_that_cannot_be_described_says_so(made, monkeypatch):
 
 
 def test_episodes_without_an_end_are_not_played(made, tmp_path):
-    task = gaits.make_task("qd_hopper", grid=(6,), max_steps=10**9, hidden=(4,))
+    task = gaits.make_task("qd_hopper", grid=(6,), max_steps=10**6, hidden=(4,))
     record = make_records([load_run(made)])[0]
     record.run.__dict__["task"] = task
     try:

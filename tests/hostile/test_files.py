@@ -16,6 +16,7 @@ import zipfile
 import numpy as np
 import pytest
 from conformance.algorithm import small_task
+from helpers import unbind
 
 import gaits
 from gaits import archives
@@ -255,6 +256,14 @@ def test_tables_without_end(run, capsys):
     for command in (["resume", str(run)], ["compare", str(run)]):
         assert main(command) == 2
         assert "a line of 200,000 bytes" in capsys.readouterr().err
+    for end in (b"\n", b"\r"):  # a list of them would take eight times the memory
+        (run / "metrics.csv").write_bytes(end * 5_000_000)
+        assert main(["compare", str(run)]) == 2
+        assert "more than 1,000,000 lines" in capsys.readouterr().err
+    with (run / "metrics.csv").open("wb") as file:
+        file.truncate(1 << 40)
+    assert main(["compare", str(run)]) == 2
+    assert "bytes, and at most" in capsys.readouterr().err
 
 
 STUDY = {"version": 1, "name": "mine", "evaluations": 16, "seeds": [1], "tasks": ["lp_sphere"], "algorithms": ["map_elites"]}
@@ -293,6 +302,56 @@ def test_a_study_in_the_folder_of_a_strangers(fields, tmp_path, capsys):
     (tmp_path / "mine.json").write_text(json.dumps(STUDY))
     assert main(["study", str(tmp_path / "mine.json"), "--out", str(folder), "--workers", "1"]) in (0, 2)
     assert "Traceback" not in capsys.readouterr().err
+
+
+RUN = {"task": "lp_sphere", "algorithm": "map_elites", "evaluations": 16}
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"name": ["x", "--scheduler", "tcp://127.0.0.1:1"]}, "name must be text"),
+        ({"evaluations": ["16", "--out", "elsewhere"]}, "evaluations must be a whole number"),
+        ({"evaluations": "\x1b[2J"}, "evaluations must be a whole number"),
+        ({"seed": {"a": 1}}, "seed must be a whole number"),
+        ({"checkpoint_minutes": [1]}, "checkpoint_minutes must be a number"),
+        ({"task_fields": {"grid": ["5", "5", "--out", "elsewhere"]}}, "grid must be a list of whole numbers"),
+        ({"task_fields": {"archive": ["cvt", "--out", "elsewhere"]}}, "archive must be"),
+        ({"settings": {"sigma": ["1", "--out", "elsewhere"]}}, "sigma must be a number"),
+    ],
+)
+def test_a_run_from_a_strangers_file_brings_no_options(fields, reason, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({**RUN, **fields}))
+    assert main(["train", "--config", "config.json"]) == 2
+    assert reason in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["config.json"]
+
+
+@pytest.mark.parametrize("text", ["a" + ".a" * 40_000 + " = 1", "seeds" + ".a" * 900 + " = 1", "x" * 200_000, "[" * 90_000])
+@pytest.mark.parametrize("words", [["study"], ["sweep"], ["train", "--config"]], ids=" ".join)
+def test_toml_that_takes_for_ever(text, words, tmp_path, capsys):
+    (tmp_path / "x.toml").write_text(text)
+    assert main([*words, str(tmp_path / "x.toml")]) == 2
+    told = capsys.readouterr().err
+    assert "Traceback" not in told
+    assert len(told) < 2_000
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"evaluations": 10**400}, "evaluations must be at most"),
+        ({"checkpoint_iterations": 10**30}, "checkpoint_iterations must be at most"),
+        ({"task_fields": {"max_steps": 10**9}}, "max_steps must be at most"),
+        ({"algorithm": "pga_me", "settings": {"critic_hidden": [30_000, 30_000]}}, "A critic has"),
+        ({"algorithm": "pga_me", "settings": {"critic_hidden": [1] * 1000}}, "A critic has"),
+    ],
+)
+def test_numbers_that_no_run_has(run, fields, reason):
+    edit(run, **fields)
+    with pytest.raises(ValueError, match=reason):
+        gaits.load_run(run)
 
 
 # --- what belongs together --------------------------------------------------------------------------------------------
@@ -405,6 +464,53 @@ def test_a_changed_number(run, capsys, name):
     assert check_run(run).wrong == []
 
 
+@pytest.mark.parametrize("name", ["archive.npz", "history.npz"])
+def test_a_field_that_is_gone(run, capsys, name):
+    """As the observations' statistics could be, without which a policy of ME-ES walks otherwise."""
+    arrays = arrays_of(run / name)
+    del arrays["seed"]
+    np.savez(run / name, **arrays)
+    noticed(run, capsys, f"{name} was changed")
+    with pytest.raises(ValueError, match="was changed"):
+        _ = gaits.load_archive(run) if name == "archive.npz" else gaits.load_run(run).history
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"dims": np.array([100], np.int32), "index": None}, "its cells are not those"),
+        ({"ranges": np.array([[0.0, 2.0]]), "index": None}, "its cells are not those"),
+        ({"solution": np.nan}, "not finite"),
+        ({"obs_mean": np.zeros((1, 3), np.float32)}, "its statistics are not"),
+    ],
+)
+def test_an_archive_of_another_task(run, change, reason):
+    """In a run that does not say what its files hold, as older ones."""
+    unbind(run)
+    arrays = arrays_of(run / "archive.npz")
+    arrays = {
+        name: values[:1] if len(values.shape) and name not in ("dims", "ranges") else values
+        for name, values in arrays.items()
+    }
+    for name, value in change.items():
+        arrays[name] = arrays[name] * np.float32(value) if name == "solution" else value
+    if "index" in change:
+        low, high = arrays["ranges"][0]
+        share = (arrays["measures"][:, 0] - low) / (high - low)
+        arrays["index"] = np.minimum(share * arrays["dims"][0], arrays["dims"][0] - 1).astype(np.int32)
+    np.savez(run / "archive.npz", **arrays)
+    with pytest.raises(ValueError, match=reason):
+        gaits.load_archive(run)
+    assert any(reason in line for line in check_run(run).wrong)
+
+
+def test_a_manifest_that_is_gone(run, capsys):
+    (run / "manifest.json").unlink()
+    gaits.load_run(run)  # the checkpoint says the same
+    shutil.rmtree(run / "checkpoint")
+    noticed(run, capsys, "manifest.json is missing")
+
+
 def test_files_of_another_run(run, capsys, tmp_path, sound):
     other = tmp_path / "other"
     gaits.train("lp_sphere", "map_elites", out=other, evaluations=48, batch_size=16)
@@ -488,3 +594,5 @@ def test_an_adaptation_that_was_changed(run):
     assert "its numbers are not those written then" in str(check_run(run))
     path.write_text(seal({"prior": 1.5}, "another"))
     assert "it is of another run" in str(check_run(run))
+    path.write_bytes(b"[" + b"[]," * 8_000_000 + b"1]")
+    assert "bytes, and at most" in str(check_run(run))

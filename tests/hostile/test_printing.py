@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import shlex
 import subprocess
@@ -10,6 +11,7 @@ import subprocess
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
 import gaits
 from gaits.analysis.compare import write_csv
@@ -17,6 +19,8 @@ from gaits.checks import check_label, check_source
 from gaits.cli import main
 from gaits.console import command, plain, say, tell
 from gaits.runs.config import Config, load_config
+from gaits.study.overview import LiveOverview
+from gaits.study.plan import Study, make_variant
 from gaits.tasks import import_task
 
 TASK = gaits.make_task("lp_sphere", grid=(5, 5))
@@ -235,3 +239,16 @@ def test_a_comparison_has_no_formulas(tmp_path, monkeypatch):
     for path in files:
         cells = pd.read_csv(path, header=None, dtype=str, keep_default_na=False).to_numpy().ravel()
         assert not [cell for cell in cells if cell.startswith(("=", "+", "@"))], path
+
+
+def test_no_name_is_read_as_mathematics_or_markup(tmp_path):
+    """By Matplotlib, which would refuse to draw, and by Rich, which would make a link of it."""
+    names = (r"$\frac{$", r"\$x^{$")
+    task = dataclasses.replace(TASK, name="dollars", title=names[0], measure_names=names)
+    run = gaits.train(task, "map_elites", evaluations=20, batch_size=20, out=tmp_path / "run")
+    run.plot()._repr_png_()
+    gaits.compare([run.folder], tmp_path / "out")
+    study = Study("[link=x]", 1, (1,), (TASK,), (make_variant("map_elites", "map_elites", {}),))
+    console = Console(file=io.StringIO(), force_terminal=True, width=200)
+    console.print(LiveOverview(study, console).render())
+    assert "study [link=x]: seeds done" in console.file.getvalue()

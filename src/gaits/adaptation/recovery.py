@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from gaits.adaptation.search import TITLES, Adaptation
 from gaits.archives import make_archive
-from gaits.archives.heatmaps import draw_archive, draw_profile
+from gaits.archives.heatmaps import draw_archive, draw_profile, literal
 from gaits.console import command
 from gaits.runs.binding import seal
 from gaits.runs.files import make_folder, write_text, write_whole
@@ -77,7 +77,7 @@ def draw(found: Adaptation) -> Figure:
     curves, before, after = figure.subplots(1, 3)
     draw_curves(curves, found)
     draw_maps(before, after, found)
-    figure.suptitle(f"{found.run.task.title}: {found.damage}")
+    figure.suptitle(literal(f"{found.run.task.title}: {found.damage}"))
     return figure
 
 
@@ -109,7 +109,7 @@ def draw_maps(before: Axes, after: Axes, found: Adaptation) -> None:
         archive.add(np.zeros((len(values), 0)), values, found.archive.data("measures"))
         if len(task.measure_names) == 1:
             draw_profile(ax, archive, *limits)
-            ax.set(xlabel=task.measure_names[0], ylim=_widened(limits))
+            ax.set(xlabel=literal(task.measure_names[0]), ylim=_widened(limits))
         else:
             image = draw_archive(ax, archive, task, *limits)
         _number_trials(ax, found, values)

@@ -296,7 +296,7 @@ class MeEs:
         restore_archive(self.archive, state["archive"])
         if not np.array_equal(np.sort(state["discovered"]), np.sort(state["archive"]["index"])):
             raise Misfit("its discovered cells are not those of its elites")
-        if len(state["scores"]) != len(state["discovered"]):
+        if len(state["scores"]) != len(state["discovered"]) or (len(state["discovered"]) > 0) != (state["iteration"] > 0):
             raise Misfit("it has not one score for each discovered cell")
         self.normals.restore(state["rng"])
         restore_ribs(self.adam, state["adam"])

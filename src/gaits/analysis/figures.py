@@ -18,7 +18,7 @@ from matplotlib.ticker import EngFormatter
 
 from gaits.analysis.collect import AXES, CURVES, Axis, Collection
 from gaits.archives import Archive
-from gaits.archives.heatmaps import COLORS, draw_archive, draw_profile
+from gaits.archives.heatmaps import COLORS, draw_archive, draw_profile, literal
 from gaits.runs import Run, load_run
 from gaits.runs.evaluation import Evaluation, load_evaluation
 from gaits.runs.files import write_whole, writing
@@ -255,7 +255,7 @@ def median_archives(collection: Collection, task: str) -> dict[str, tuple[Run, A
 
 def _title(collection: Collection, name: str, width: int = 26) -> str:
     """A title that fits, and that Matplotlib does not read as mathematics."""
-    return textwrap.fill(collection.titles[name], width).replace("$", r"\$")
+    return literal(textwrap.fill(collection.titles[name], width))
 
 
 def _around(low: float, high: float) -> tuple[float, float]:

@@ -257,6 +257,19 @@ def _load(path: Path, solutions: bool, verify: Verify | None) -> Archive:
         raise ValueError(_unreadable(path, str(error))) from None
 
 
+def check_fits(archive: Any, task: Task) -> None:
+    """Raise unless an archive, as a file has it, is one of this task: its cells, and what its policies need."""
+    kind, fields = KINDS[task.archive], archive.dtypes.keys() & {"obs_mean", "obs_std"}
+    ranges = np.stack([archive.lower_bounds, archive.upper_bounds], axis=1)
+    same = isinstance(archive, kind.archive) and np.array_equal(ranges, task.ranges) and archive.cells == task.total_cells
+    if not same or (task.archive == "grid" and not np.array_equal(archive.dims, task.grid)):
+        raise ValueError("its cells are not those of the run's task")
+    if any(archive.data(name).shape[1:] != (task.obs_dim,) for name in fields):
+        raise ValueError("its statistics are not of the observations of the run's task")
+    if not np.isfinite(archive.data("solution")).all():
+        raise ValueError("some of its solutions are not finite")
+
+
 def _unreadable(path: Path, reason: str) -> str:
     return f"{path} is not a readable archive ({reason}). It may be damaged or from another program."
 

@@ -117,7 +117,12 @@ def _draw_grid(ax: Axes, grid: np.ndarray, task: Task, vmin: float, vmax: float)
 
 
 def _axis_label(names: tuple[str, ...]) -> str:
-    return f"{names[0]}\n(in each block: {', '.join(names[1:])})" if len(names) > 1 else names[0]
+    return literal(f"{names[0]}\n(in each block: {', '.join(names[1:])})" if len(names) > 1 else names[0])
+
+
+def literal(text: str) -> str:
+    """What Matplotlib shows as this text, and does not read as mathematics."""
+    return text.replace("$", r"\$")
 
 
 def save_archive_figure(
@@ -138,7 +143,7 @@ def save_archive_figure(
         ax = figure.subplots()
     image = draw_archive(ax, archive, task, *limits)
     add_color_bar(figure, image, archive, limits)
-    figure.suptitle(title or f"{task.title}: {len(archive)} of {archive.cells} cells")
+    figure.suptitle(literal(title or f"{task.title}: {len(archive)} of {archive.cells} cells"))
     figure.savefig(file, format="png", dpi=150)
 
 

@@ -1,6 +1,7 @@
 """``gaits train --config``: a run from a file, as the words of a command line."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,23 @@ from gaits.checks import lookup, make_settings
 from gaits.console import brief
 from gaits.reading import JSON_BYTES, parse_json, parse_toml, read_bytes
 from gaits.tasks import TASKS
-from gaits.tasks.task import make_changes
 
-OPTIONS = ("evaluations", "seed", "name", "checkpoint_iterations", "checkpoint_minutes")
+
+@dataclass(frozen=True)
+class Options:
+    """What a file may say of a run besides its task, its algorithm and their settings.
+
+    Only what has these types becomes part of a command line: a list of texts could bring options of its own, a --scheduler.
+    """
+
+    evaluations: int = 1
+    seed: int = 1
+    name: str = ""
+    checkpoint_iterations: int = 1
+    checkpoint_minutes: float = 1.0
+
+
+OPTIONS = tuple(field.name for field in fields(Options))
 TABLES = ("settings", "task_fields")
 KEYS = ("task", "algorithm", *OPTIONS, *TABLES)
 ONLY_WRITTEN = ("own_task", "id", "created", "versions", "git_revision", "machine", "version")
@@ -82,10 +97,12 @@ def _names(task: Any, algorithm: Any) -> list[str]:
 def _options(document: dict[str, Any], algorithm: str, given: set[str]) -> Iterator[str]:
     """Options of the command line, but for those that are given there."""
     from gaits.algorithms import ALGORITHMS
+    from gaits.study.read import check_changes
 
-    make_settings(ALGORITHMS[algorithm].settings, algorithm, document["settings"])  # complains better than a parser
-    make_changes(document["task_fields"])
     plain = {name: document[name] for name in OPTIONS if name in document}
+    make_settings(Options, "a run", plain)  # complains better than a parser
+    make_settings(ALGORITHMS[algorithm].settings, algorithm, document["settings"])
+    check_changes(document["task_fields"])
     for name, value in {**plain, **document["settings"], **document["task_fields"]}.items():
         option = "--" + name.replace("_", "-")
         if value is None or {option, f"--no-{option[2:]}"} & given:

@@ -185,11 +185,9 @@ class Record:
         try:
             archive, task = self.run.archive if solutions else self.run.objectives, self.run.task
             kind = archives.KINDS[task.archive]
-            ranges = np.stack([archive.lower_bounds, archive.upper_bounds], axis=1)
-            same = isinstance(archive, kind.archive) and np.array_equal(ranges, task.ranges)
-            if not same or not np.array_equal(getattr(archive, kind.cells), kind.of(task)):
+            if not np.array_equal(getattr(archive, kind.cells), kind.of(task)):
                 raise ValueError("its cells are not those of the run's task")
-            if solutions and (archive.solution_dim != task.solution_dim or not np.isfinite(archive.data("solution")).all()):
+            if solutions and archive.solution_dim != task.solution_dim:
                 raise ValueError("its policies are not those of the run's task")
         except Exception as error:  # zip, npy and shape errors come in a dozen types
             raise NotNow(f"The archive of {self.name} cannot be used ({brief(error)}).") from None

@@ -15,6 +15,7 @@ from gaits.gradients.networks import NO_GOAL, Networks, begin
 from gaits.gradients.replay import ReplayBuffer
 from gaits.policies import MLP
 from gaits.states import generator_state, restore_generator
+from gaits.tasks.task import check_network
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class TD3Settings:
         between(self, 0, float("inf"), "smoothing_noise", "smoothing_clip")
         sizes = tuple(whole_number("A layer of critic_hidden", size, 1) for size in self.critic_hidden)
         object.__setattr__(self, "critic_hidden", sizes)
+        check_network("critic", sizes)
 
 
 class Learner(Protocol):

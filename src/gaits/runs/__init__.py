@@ -83,31 +83,39 @@ class Run:
     @property
     def archive(self) -> Archive:
         """The archive at the last checkpoint, solutions included."""
-        return archives.load(_existing(self.folder / "archive.npz"), self._verify("archive"))
+        return self._fitting(archives.load(_existing(self.folder / "archive.npz"), self._verify("archive")))
 
     @functools.cached_property
     def history(self) -> dict[str, np.ndarray]:
         """iteration, objective, measures, cell, status and seed of every solution offered to the archive."""
         return history.load(_existing(self.folder / "history.npz"), self._verify("history"))
 
-    def _verify(self, name: str) -> Callable[[dict[str, np.ndarray]], None]:
-        """Raises if arrays of one of the run's files are not those that were written."""
-        return lambda arrays: check_file(self.folder, self.config.id, name, same_arrays(arrays))
+    def _verify(self, name: str, whole: bool = True) -> Callable[[dict[str, np.ndarray]], None]:
+        """Raises if arrays of one of the run's files, all or some, are not those that were written."""
+        return lambda arrays: check_file(self.folder, self.config.id, name, same_arrays(arrays, whole))
 
     @property
     def objectives(self) -> Archive:
         """The archive at the last checkpoint without its solutions, which are not read."""
-        return archives.load_objectives(self.folder / "archive.npz", self._verify("archive"))
+        return self._fitting(archives.load_objectives(self.folder / "archive.npz", self._verify("archive", whole=False)))
+
+    def _fitting(self, archive: Archive) -> Archive:
+        """The same, if it is one of the run's task."""
+        try:
+            archives.check_fits(archive, self.task)
+        except ValueError as error:
+            raise ValueError(f"{self.folder / 'archive.npz'} cannot be used: {error}.") from None
+        return archive
 
     @property
     def last_iteration(self) -> int:
         """The last iteration in the history; -1 if that is missing or damaged."""
-        return history.last_iteration(self.folder / "history.npz", self._verify("history"))
+        return history.last_iteration(self.folder / "history.npz", self._verify("history", whole=False))
 
     @property
     def lowest_inserted(self) -> float:
         """The lowest objective that entered the archive."""
-        return history.lowest_inserted(self.folder / "history.npz", self._verify("history"))
+        return history.lowest_inserted(self.folder / "history.npz", self._verify("history", whole=False))
 
     def check_history(self) -> None:
         """Raise if the history is not as it was written; what is said of the archive's age comes from it."""

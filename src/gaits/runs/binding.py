@@ -31,7 +31,9 @@ FILES = {"metrics": "metrics.csv", "archive": "archive.npz", "history": "history
 """What is bound, and the file that it is in."""
 FREE = ("evaluations", "name")
 """Fields of config.json that may be edited."""
-RESULT_BYTES = 1 << 26
+FREE_UNTIL = "0.1"
+"""The last gaits that did not bind a run's files."""
+RESULT_BYTES = 1 << 24
 PATIENCE = (0.0, 0.1, 0.3)
 """Seconds to wait before looking again: a run that is being written is out of step for a moment."""
 
@@ -107,8 +109,14 @@ def known(folder: Path, run_id: str) -> list[dict[str, Any]]:
 
 def check_config(folder: Path, config: Config) -> None:
     """Raise unless a run's configuration is the one that its other files were made with."""
-    now = bound_fields(config)
-    for binds in known(folder, config.id):
+    now, found = bound_fields(config), known(folder, config.id)
+    if (
+        not found
+        and not config.versions.get("gaits", FREE_UNTIL).startswith(FREE_UNTIL)
+        and (folder / "archive.npz").exists()
+    ):
+        raise Changed(f"{folder / 'manifest.json'} is missing, which says what the run's files hold. Take it from a copy.")
+    for binds in found:
         then = binds["config"]
         changed = [name for name in sorted(now.keys() | then.keys()) if now.get(name) != then.get(name)]
         if changed:
@@ -152,10 +160,10 @@ def changed_words(folder: Path, name: str) -> str:
     return f"{folder / FILES[name]} was changed since the run was saved: its numbers are not those written then. {remedy}"
 
 
-def same_arrays(arrays: dict[str, np.ndarray]) -> Callable[[Any], bool]:
-    """Whether arrays, some or all of a file's, are those that were written."""
+def same_arrays(arrays: dict[str, np.ndarray], whole: bool = True) -> Callable[[Any], bool]:
+    """Whether arrays are those that were written: all of a file's, none of which may be gone, or only some."""
     digests = {name: digest_array(array) for name, array in arrays.items()}
-    return lambda says: all(says.get(name) == digest for name, digest in digests.items())
+    return lambda says: digests == (says if whole else {name: says.get(name) for name in digests})
 
 
 def same_lines(lines: list[bytes]) -> Callable[[Any], bool]:

@@ -73,8 +73,9 @@ class Config:
     version: int = VERSION
 
     def __post_init__(self) -> None:
-        for name, low in (("seed", 0), ("evaluations", 1), ("checkpoint_iterations", 1)):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), low))
+        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0, None))
+        for name in ("evaluations", "checkpoint_iterations"):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), 1))
         positive(self, "checkpoint_minutes")
         if self.name is not None:
             check_label("name", self.name)

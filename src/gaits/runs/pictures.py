@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
 from gaits.archives import summary
-from gaits.archives.heatmaps import draw_archive, draw_profile
+from gaits.archives.heatmaps import draw_archive, draw_profile, literal
 
 if TYPE_CHECKING:
     from gaits.runs import Run
@@ -37,7 +37,7 @@ def draw_run(run: Run) -> Picture:
     limits = (float(objective.min()), float(objective.max())) if len(objective) else run.task.objective_range
     if archive.measure_dim == 1:
         draw_profile(places["archive"], archive, *limits)
-        places["archive"].set_xlabel(run.task.measure_names[0])
+        places["archive"].set_xlabel(literal(run.task.measure_names[0]))
     else:
         figure.colorbar(draw_archive(places["archive"], archive, run.task, *limits), ax=places["archive"], label="objective")
     for name, title in (("qd_score", "QD score"), ("coverage", "coverage")):
@@ -51,7 +51,7 @@ def draw_run(run: Run) -> Picture:
     places["qd_score"].yaxis.set_major_formatter(EngFormatter(sep=""))
     places["coverage"].set_xlabel("evaluations")
     title = f"{run.config.name or run.config.algorithm} on {run.task.title}, seed {run.config.seed}"
-    figure.suptitle(title.replace("$", r"\$"))
+    figure.suptitle(literal(title))
     return figure
 
 

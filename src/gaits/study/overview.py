@@ -172,7 +172,7 @@ class LiveOverview(Overview):
         self.live.stop()
 
     def render(self) -> RenderableType:
-        table = Table(title=f"study {self.study.name}: seeds done", title_justify="left", title_style="bold")
+        table = Table(title=Text(f"study {self.study.name}: seeds done"), title_justify="left", title_style="bold")
         table.add_column("", overflow="fold")
         for task in self.study.tasks:
             table.add_column(task.name, justify="right", overflow="fold")

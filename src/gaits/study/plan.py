@@ -84,7 +84,7 @@ class Study:
         if len(self.seeds) > MAX_SEEDS:
             raise ValueError(f"There are {len(self.seeds):,} seeds; a study takes {MAX_SEEDS:,} at most.")
         object.__setattr__(self, "evaluations", whole_number("evaluations", self.evaluations, 1))
-        object.__setattr__(self, "seeds", tuple(whole_number("A seed", seed, 0) for seed in self.seeds))
+        object.__setattr__(self, "seeds", tuple(whole_number("A seed", seed, 0, None) for seed in self.seeds))
         _check_distinct("seeds", self.seeds)
         _check_distinct("tasks", [task.name for task in self.tasks])
         _check_distinct("algorithms", [variant.name.lower() for variant in self.variants])  # some file systems fold case

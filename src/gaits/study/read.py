@@ -101,11 +101,17 @@ def _tasks(document: dict[str, Any]) -> tuple[Task, ...]:
 
 def _task(name: str, changes: dict[str, Any]) -> Task:
     with _in(f"[task.{name}]"):
-        hints = typing.get_type_hints(Changes)
-        for field, value in changes.items():
-            lookup("changeable field of a task", field, hints)
-            _check_kind(field, value, typing.get_args(hints[field])[0])  # without its None
+        check_changes(changes)
         return TASKS[name].with_(**changes)
+
+
+def check_changes(changes: dict[str, Any]) -> None:
+    """Raise unless a file's changes of a task are of fields that can be changed, with values of their types, or none."""
+    hints = typing.get_type_hints(Changes)
+    for field, value in changes.items():
+        lookup("changeable field of a task", field, hints)
+        if value is not None:
+            _check_kind(field, value, typing.get_args(hints[field])[0])  # without its None
 
 
 def _check_kind(field: str, value: Any, kind: Any) -> None:

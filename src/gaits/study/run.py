@@ -159,7 +159,7 @@ def _names_and_seeds(folder: Path) -> tuple[list[str], list[int]]:
         document = read_json(folder / FILE)
         variants = [variant["name"] for variant in document.get("variant", [])]
         names = [*document["tasks"], *document.get("algorithms", []), *variants]
-        return list(map(str, names)), [whole_number("A seed", seed, 0) for seed in document["seeds"]]
+        return list(map(str, names)), [whole_number("A seed", seed, 0, None) for seed in document["seeds"]]
     except (OSError, ValueError, LookupError, TypeError, AttributeError):  # there is none, or it is damaged
         return [], []
 

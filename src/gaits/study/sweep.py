@@ -24,6 +24,7 @@ from gaits.evaluation import Compute
 from gaits.evaluation.compute import make_compute
 from gaits.reading import parse_toml, read_bytes, read_json
 from gaits.runs import load_run
+from gaits.runs.binding import RESULT_BYTES, check_sealed, seal
 from gaits.runs.files import make_folder, write_text
 from gaits.study.execute import execute
 from gaits.study.plan import PlannedRun, Study, make_variant
@@ -101,7 +102,7 @@ def load_sweep(path: str | Path) -> Sweep:
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not a text file in UTF-8.") from None
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise ValueError(f"{brief(path)}: {brief(error)}") from None
 
 
 def check_range(algorithm: str, name: str, value: Any) -> dict[str, Any]:
@@ -136,8 +137,8 @@ def run_sweep(
             if trial is None:
                 break
             found.append(trial)
-            content = {**sweep.document(), "trials": [asdict(one) for one in found]}
-            write_text(folder / FILE, json.dumps(content, indent=2) + "\n")
+            content = _as_json({**sweep.document(), "trials": [asdict(one) for one in found]})
+            write_text(folder / FILE, seal(content, sweep.study.name))
             progress(trial)
     return found
 
@@ -201,19 +202,25 @@ def load_trials(sweep: Sweep, folder: Path) -> list[Trial]:
     path = folder / FILE
     if not path.exists():
         return []
-    content = read_json(path)
+    content = read_json(path, RESULT_BYTES)
     try:
-        trials = content.pop("trials")
-        if content != json.loads(json.dumps(sweep.document())):
+        trials, _ = content.pop("trials"), content.pop("bound", None)
+        if content != _as_json(sweep.document()):
             raise ValueError("it is of another sweep. Choose another --out, or move it")
         found = [Trial(**{**one, "scores": _numbers(one["scores"])}) for one in trials]
         for i, one in enumerate(found):
             if one.number != i or one.status not in ("done", "pruned", "failed") or set(one.settings) != set(sweep.ranges):
                 raise ValueError("its trials are not those of this sweep")
             sweep.planned(i, one.settings, 1)
+        check_sealed(path, sweep.study.name)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(f"{path} cannot be used: {error}.") from None
+        raise ValueError(f"{path} cannot be used: {brief(error)}.") from None
     return found
+
+
+def _as_json(content: dict[str, Any]) -> dict[str, Any]:
+    """What comes back from a file: keys as texts, tuples as lists."""
+    return json.loads(json.dumps(content))
 
 
 def _numbers(scores: dict[str, Any]) -> dict[int, float]:

@@ -31,8 +31,18 @@ ARCHIVES = ("grid", "cvt")
 """Archives to choose from. What ribs has besides has no cells, or cells that move; see ``gaits.archives.KINDS``."""
 MAX_CVT_CELLS = 50_000
 """Of a CVT, whose centroids take longer the more there are."""
-MAX_CELLS, MAX_LAYERS, MAX_WEIGHTS = 1_000_000, 20, 10_000_000
-"""Of an archive and of a policy: beyond these, a file that says so would fill the memory before anything is learned."""
+MAX_CELLS, MAX_STEPS, MAX_LAYERS, MAX_WEIGHTS = 1_000_000, 1_000_000, 20, 10_000_000
+"""Of an archive, an episode and a network: beyond, a file that says so would fill the memory before anything is learned."""
+
+
+def check_network(kind: str, hidden: Sequence[int], inputs: int = 0, outputs: int = 0) -> None:
+    """Raise if a network of these layers is larger than any that is trained here."""
+    weights = sum(a * b for a, b in itertools.pairwise((inputs, *hidden, outputs)))
+    if len(hidden) > MAX_LAYERS or weights > MAX_WEIGHTS:
+        raise ValueError(
+            f"A {kind} has {MAX_LAYERS} hidden layers and {MAX_WEIGHTS:,} weights at most; got {len(hidden):,} and "
+            f"{weights:,}. Choose a smaller network."
+        )
 
 
 @dataclass(frozen=True)
@@ -120,7 +130,7 @@ class Task:
         # Plain numbers, whatever was given: they are written to files.
         object.__setattr__(self, "grid", tuple(map(int, self.grid)))
         object.__setattr__(self, "objective_range", tuple(map(float, self.objective_range)))
-        object.__setattr__(self, "max_steps", whole_number("max_steps", self.max_steps, 1))
+        object.__setattr__(self, "max_steps", whole_number("max_steps", self.max_steps, 1, MAX_STEPS))
         object.__setattr__(self, "hidden", tuple(whole_number("A hidden layer's size", size, 1) for size in self.hidden))
         lookup("archive with fixed cells", self.archive, dict.fromkeys(ARCHIVES))
         object.__setattr__(self, "cells", self._check_cells())
@@ -129,12 +139,7 @@ class Task:
     def _check_sizes(self) -> None:
         if self.total_cells > MAX_CELLS:
             raise ValueError(f"An archive has {MAX_CELLS:,} cells at most; got {self.total_cells:,}. Choose a coarser grid.")
-        weights = sum(a * b for a, b in itertools.pairwise((self.obs_dim, *self.hidden, self.action_dim)))
-        if len(self.hidden) > MAX_LAYERS or weights > MAX_WEIGHTS:
-            raise ValueError(
-                f"A policy has {MAX_LAYERS} hidden layers and {MAX_WEIGHTS:,} weights at most; got {len(self.hidden):,} and "
-                f"{weights:,}. Choose a smaller network."
-            )
+        check_network("policy", self.hidden, self.obs_dim, self.action_dim)
 
     def _check_cells(self) -> int | None:
         if self.archive == "grid":
