@@ -12,7 +12,7 @@ from physics.engine.playing import same_episode
 
 import gaits
 from gaits.episodes import NON_FINITE, TRUNCATED, Batch, make_job
-from gaits.physics.beyond import play_beyond
+from gaits.physics.beyond import play_beyond, tell
 from gaits.physics.engine.constants import TOUCHES
 from gaits.physics.engine.episodes import UNCOVERED
 from gaits.physics.engine.player import EnginePlayer
@@ -78,13 +78,15 @@ def bring_thighs(monkeypatch):
     return make
 
 
-def test_axes_that_cross(bring_thighs):
-    """Shapes whose cores are lines: their middles meet."""
+def test_axes_that_cross(bring_thighs, capsys):
+    """Shapes whose cores are lines: their middles meet. Where steps are made one by one, it is said and ends."""
     still = np.zeros(17)
+    tell.cache_clear()
     for nearer, end in ((0.19, UNCOVERED), (0.1, TRUNCATED)):
         simulator = EngineSimulator(bring_thighs(nearer, margin=0.06))
         simulator.reset(still)
         assert simulator.step(still)[1] == end
+        assert ("GAITS_PHYSICS=bullet" in capsys.readouterr().err) == (end == UNCOVERED)
 
 
 def test_more_touches_than_there_is_room_for(bring_thighs):

@@ -22,8 +22,11 @@ def test_sums_are_numpy_sums(dtype, n):
 def test_euler_angles_are_pybullets():
     quaternions = np.random.default_rng(0).standard_normal((200, 4))
     quaternions /= np.linalg.norm(quaternions, axis=1, keepdims=True)
-    for q in quaternions:
-        np.testing.assert_allclose(walking.euler(*q), capi.pybullet().getEulerFromQuaternion(q), rtol=0, atol=1e-15)
+    p = capi.pybullet()
+    over = [(0.0, np.sin(half), 0.0, np.cos(half)) for half in (-1.3, -0.9, 0.9, 1.3)]  # in a plane, beyond a right angle
+    steep = [(0.3, sign * np.arcsin(sine), 0.7) for sign in (-1, 1) for sine in (0.99998, 0.999995)]  # where one begins
+    for q in (*quaternions, *over, *map(p.getQuaternionFromEuler, steep)):
+        np.testing.assert_allclose(walking.euler(*q), p.getEulerFromQuaternion(q), rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("pitch", [-np.pi / 2, np.pi / 2])

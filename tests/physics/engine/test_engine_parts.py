@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 
 import gaits
-from gaits.physics.engine import algebra, contact, reading, seeds, spots
+from gaits.physics.engine import algebra, contact, gjk, reading, seeds, solver, spots
 from gaits.physics.lanes import (
     EIGHT,
     FOUR,
@@ -215,6 +215,19 @@ def test_sorting_leaves_ties_as_bullet_does(values):
     assert unstable  # else the comparison would say nothing
 
 
+@njit
+def lowest(kind, shape, pose):
+    return contact._lowest(kind, lanes(shape, ONE), lanes(pose, ONE))
+
+
+@pytest.mark.parametrize("kind", [gjk.BALLS, gjk.CAPSULE])
+def test_of_two_ends_that_are_as_low_the_first_counts(kind):
+    """A shape that lies flat: its ends are at ±0.3 along its own z axis, which is the world's x axis."""
+    shape = np.array([0.0, 0, 1, 0, 1, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0.04, 0.3, 0, 0, 0.3, 0.04, 0, 0, -0.3, 0.04])
+    pose = np.array([1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0.5])
+    np.testing.assert_allclose(lowest(kind, shape, pose), (0.3, 0, 0.46), atol=1e-15)
+
+
 def test_nothing_to_sort():
     spots.quicksort(np.zeros(0, np.int64), np.zeros(0, np.int64), 0, np.zeros(8, np.int64))
 
@@ -250,8 +263,9 @@ def bullet_choice(points, depths, local, depth):
 def test_a_fifth_point_replaces_the_one_that_bullet_gives_up():
     """So rare that hardly any episode has it."""
     pose, chosen, rng = np.array([1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]), set(), np.random.default_rng(5)
-    for _ in range(100):
-        points = rng.normal(size=(5, 3)) * (1, 1, 1e-4)
+    square = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]
+    ties = [np.array([*square, last], float) for last in ((0, 0.5, 0), (0.5, 0, 0))]  # the first of equal areas
+    for points in (*ties, *rng.normal(size=(100, 5, 3)) * (1, 1, 1e-4)):
         known, count = np.zeros((4, contact.POINT)), 0
         for i, point in enumerate(points):
             before = known.copy()
@@ -262,6 +276,12 @@ def test_a_fifth_point_replaces_the_one_that_bullet_gives_up():
         np.testing.assert_array_equal(known[slot, [0, 1, 2, 3, 4, 5]], points[4, [0, 1, 2, 0, 1, 2]])
         chosen.add(int(slot))
     assert chosen == {0, 1, 2, 3}
+
+
+def test_the_larger_of_two_numbers_is_the_second_where_one_is_none():
+    """ENGINE 6.6: no robot's rows tell it from any other maximum."""
+    assert (solver.larger(2.0, 1.0), solver.larger(1.0, 2.0), solver.larger(np.nan, 1.0)) == (2.0, 2.0, 1.0)
+    assert np.isnan(solver.larger(1.0, np.nan))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

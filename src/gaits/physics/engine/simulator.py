@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gaits.episodes import NON_FINITE, Batch, make_job
+from gaits.physics.beyond import tell
 from gaits.physics.engine.desk import Workplace, write_orders
-from gaits.physics.engine.episodes import PLAYING, TAKEN
+from gaits.physics.engine.episodes import PLAYING, TAKEN, UNCOVERED
 from gaits.physics.walking import take_state
 from gaits.tasks.task import Task
 
@@ -33,7 +34,10 @@ class EngineSimulator:
         self.desk.stage[0] = PLAYING
         self.desk.action[0] = action
         self.workplace.play(self.orders, self.desk, self.shelf)
-        return float(self.desk.objective[0]), int(self.desk.episode[0])
+        reward, end = float(self.desk.objective[0]), int(self.desk.episode[0])
+        if end == UNCOVERED:
+            tell(f"{self.task.name} went beyond our physics, which ends its episode. GAITS_PHYSICS=bullet goes on.")
+        return reward, end
 
     def pose(self) -> tuple[np.ndarray, np.ndarray]:
         memory, width = self.workplace.memory, len(self.workplace.side_by_side)

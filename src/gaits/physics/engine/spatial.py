@@ -371,7 +371,7 @@ def respond(robot, work, tip, jacobian, response):
     for i in range(robot.climbs):
         link = robot.climb[i]
         d, hinge, joint = robot.dof[link], HINGE * link, JOINT * link
-        if robot.parent[link] != link - 1 or i == 0:
+        if robot.parent[link] != link - 1:
             top, bot = get3(save, 6 * robot.parent[link] + 6), get3(save, 6 * robot.parent[link] + 9)
         if d < 0:
             bot = add(neg(cross(get3(robot.limb, LINK * link), top)), bot)
@@ -416,7 +416,7 @@ def respond_to_contact(robot, work, tip, jacobians, responses):
     for i in range(robot.climbs):
         link = robot.climb[i]
         d, hinge, joint, at = robot.dof[link], HINGE * link, JOINT * link, 18 * (robot.parent[link] + 1)
-        if robot.parent[link] != link - 1 or i == 0:
+        if robot.parent[link] != link - 1:
             up_t, up_b, across_t = get3(save, at), get3(save, at + 3), get3(save, at + 6)
             across_b, along_t, along_b = get3(save, at + 9), get3(save, at + 12), get3(save, at + 15)
         if d < 0:
