@@ -29,7 +29,7 @@ def main(folder: Path) -> None:
     cheetah, hopper = (gaits.load_run(path) for path in find_demo())
     film(cheetah, best_of_groups(cheetah, 4), folder / "half_cheetah.webp")
     film(hopper, best_of_groups(hopper, 4), folder / "hopper.webp")
-    damage = gaits.Damage(joints={"thigh_joint": 0.5})
+    damage = gaits.Damage(joints=(("thigh_joint", 0.5),))
     data = hopper.archive.data()
     with gaits.LocalEvaluator(damage.apply(hopper.task)) as evaluator:
         hurt = evaluator.evaluate(data["solution"], data["seed"]).objective

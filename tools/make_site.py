@@ -143,8 +143,8 @@ def find_doc(package: Any, record: type, name: str) -> str:
 
 
 def find_default(field: Field[Any]) -> str:
-    value = field.default if field.default is not MISSING else field.default_factory()  # type: ignore[misc]
-    return f"`{value}`"
+    make: Any = field.default_factory
+    return f"`{make() if field.default is MISSING else field.default}`"
 
 
 def describe_commands() -> str:

@@ -25,7 +25,6 @@ gaits train lp_sphere map_elites --evaluations 300 --out run
 gaits resume run --evaluations 400
 gaits check run
 gaits compare run --out comparison
-gaits export run --out best.npz
 """
 """Commands that need no extra; the physics is not compiled, which takes minutes on a busy machine."""
 WITH_EXTRAS = """
