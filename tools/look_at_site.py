@@ -52,10 +52,10 @@ def look(
     """What is wrong with each page."""
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     tab, found = context.new_page(), list[str]()
-    tab.on("console", lambda message: message.type in ("error", "warning") and found.append(message.text))
+    tab.on("console", lambda one: found.extend([one.text] if one.type in ("error", "warning") else []))
     tab.on("pageerror", lambda error: found.append(str(error)))
-    tab.on("request", lambda request: request.url.startswith(("http", "ws")) and outside(request.url, address, found))
-    tab.on("response", lambda response: response.status >= 400 and found.append(f"{response.status} {response.url}"))
+    tab.on("request", lambda request: found.extend([f"asks for {request.url}"] if is_outside(request.url, address) else []))
+    tab.on("response", lambda one: found.extend([f"{one.status} {one.url}"] if one.status >= 400 else []))
     outcome = []
     for name in pages:
         found.clear()
@@ -70,9 +70,8 @@ def look(
     return outcome
 
 
-def outside(url: str, address: str, found: list[str]) -> None:
-    if not url.startswith(address):
-        found.append(f"asks for {url}")
+def is_outside(url: str, address: str) -> bool:
+    return url.startswith(("http", "ws")) and not url.startswith(address)
 
 
 if __name__ == "__main__":
