@@ -32,7 +32,12 @@ from gaits.cli import main as command_line
 ROOT = Path(__file__).parents[1]
 SOURCE, SITE = ROOT / "build" / "docs", ROOT / "build" / "site"
 CODE = "https://github.com/gaits-project/gaits/{}/main/{}"
-PAGES = {"README.md": "index.md"} | {name: name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "replication/README.md")}
+PAGES = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "CONTRIBUTING.md",
+    "CHANGELOG.md": "CHANGELOG.md",
+    "replication/README.md": "long_runs.md",
+}
 """Pages that are not in docs/, and where they go."""
 LINK = re.compile(r"(?<=\]\()([^)#\s]+)")
 

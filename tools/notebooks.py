@@ -12,8 +12,8 @@ import nbclient
 import nbformat
 
 FENCE = re.compile(r"^```python\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
-TIMEOUT = 300
-"""Seconds that a cell may take, on a busy machine."""
+TIMEOUT = 1200
+"""Seconds that a cell may take: the first one to use it compiles the physics, on a busy machine for minutes."""
 
 
 def read(page: Path) -> Any:
