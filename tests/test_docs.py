@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from importlib.util import find_spec
 from pathlib import Path
@@ -72,6 +73,14 @@ def settings() -> set[str]:
 
 def test_every_public_name_is_there():
     assert not [name for name in gaits.__all__ if not re.search(rf"\b{name}\b", ALL)]
+
+
+def test_every_argument_is_described():
+    functions = [getattr(gaits, name) for name in gaits.__all__]
+    for function in [gaits.Task.from_env, *filter(inspect.isfunction, functions)]:
+        names = [name for name in inspect.signature(function).parameters if name != "cls"]
+        said = re.findall(r"^ +(\w+): ", function.__doc__, re.MULTILINE)
+        assert len(names) == 1 or set(names) <= set(said), (function.__name__, set(names) - set(said))
 
 
 @pytest.mark.parametrize("page", [ROOT / page for page in RUN_HERE], **ids)

@@ -41,6 +41,7 @@ def export_policy(
     """Write the policy of a cell to a file; returns the file and what it says about the policy.
 
     Args:
+        run: The run, or its folder.
         cell: Such as "3,12", or a plain cell index; None: the best policy.
         out: A file that ends in .npz, .safetensors or .onnx; default: an .npz in the run's folder.
         conditioned: Instead, the one policy that takes the wanted measures as further inputs, where the run has one.

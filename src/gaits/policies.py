@@ -22,7 +22,13 @@ TANH_EDGE = 8.0
 
 @dataclass(frozen=True)
 class MLP:
-    """Maps observations to actions in [-1, 1]: obs -> hidden tanh layers -> tanh."""
+    """Maps observations to actions in [-1, 1]: obs -> hidden tanh layers -> tanh.
+
+    Attributes:
+        obs_dim: Numbers of an observation.
+        hidden: Widths of the hidden layers.
+        action_dim: Numbers of an action.
+    """
 
     obs_dim: int
     hidden: tuple[int, ...]
@@ -35,10 +41,12 @@ class MLP:
 
     @property
     def sizes(self) -> tuple[int, ...]:
+        """Widths of all layers, input and output included."""
         return (self.obs_dim, *self.hidden, self.action_dim)
 
     @property
     def solution_dim(self) -> int:
+        """Parameters of a solution: weights and biases of all layers."""
         return sum(n_out * (n_in + 1) for n_in, n_out in pairwise(self.sizes))
 
     def init(self, rng: np.random.Generator) -> np.ndarray:

@@ -67,7 +67,8 @@ def train(
         callback: Called after every iteration with its metrics and the archive; returns True to stop.
         watchers: Told of every iteration, such as the loggers of ``gaits.loggers``; closed at the end.
         progress: Whether to show a bar, where somebody looks: on a terminal, or in a notebook.
-        checkpoint_iterations, checkpoint_minutes: A checkpoint is written when either has passed.
+        checkpoint_iterations: A checkpoint is written after so many,
+        checkpoint_minutes: or after so much time.
         options: What to compute on, ``workers``, ``scheduler``, ``deadline`` and ``learner_cores`` (see ``Compute``),
             the settings of the algorithm, and fields of the task to change (``grid``, ``max_steps``, ...).
     """
@@ -107,7 +108,9 @@ def resume(
         folder: The run.
         evaluations: A new total, to make a finished run longer.
         previous: Go back to the checkpoint before the newest.
-        callback, watchers, progress: As for ``train``.
+        callback: Called after every iteration, as for ``train``.
+        watchers: Told of every iteration, as for ``train``.
+        progress: Whether to show a bar, as for ``train``.
         compute: What to compute on, as for ``train``; it may differ from before.
     """
     with watching(watchers, progress) as everyone:

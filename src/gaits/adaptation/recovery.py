@@ -16,6 +16,7 @@ from gaits.archives.heatmaps import draw_archive, draw_profile, literal
 from gaits.console import command
 from gaits.runs.binding import seal
 from gaits.runs.files import make_folder, write_text, write_whole
+from gaits.runs.pictures import Picture
 
 COLORS = {"bayesian": "C3", "best_first": "C0", "random": "C2", "unchanged": "0.4", "exhaustive": "k"}
 
@@ -72,7 +73,7 @@ def sentences(found: Adaptation) -> list[str]:
 
 def draw(found: Adaptation) -> Figure:
     """Best return against trials, and the archive before and after with the trials in their order."""
-    figure = Figure(figsize=(14.4, 5.0), layout="constrained")
+    figure = Picture(figsize=(14.4, 5.0), layout="constrained")
     FigureCanvasAgg(figure)
     curves, before, after = figure.subplots(1, 3)
     draw_curves(curves, found)

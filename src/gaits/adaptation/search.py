@@ -196,9 +196,13 @@ def adapt(
     the same new ones, so ways of choosing differ by their choices alone.
 
     Args:
+        run: The run, or its folder.
+        damage: What is wrong with the robot.
         trials: The most trials that a way of choosing may make.
         episodes: New episodes of every policy chosen: a trial's return is one episode, and the best of many is luck too.
+        seed: Of the episodes.
         exhaustive: Also try every elite once: the best that could have been found.
+        workers: Threads to play episodes on; None is one per core.
         progress: Called with (episodes played, at most so many in all).
     """
     run = run if isinstance(run, Run) else load_run(run)

@@ -99,6 +99,7 @@ ALGORITHMS = {
         "CMA-MAEGA", "the same with an annealed archive; for functions", cma_maega, CmaMaegaSettings
     ),
 }
+"""By the name that ``train`` takes: title, summary, settings, and how each is made."""
 
 
 def settings_for(task: Task, algorithm: str, given: dict[str, Any]) -> Any:

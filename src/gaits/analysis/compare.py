@@ -114,7 +114,12 @@ def compare(
 
     Args:
         folders: Run folders, or folders of run folders; one or several.
-        evaluations, min_objective, unfinished, against: As for ``collect``.
+        out: Where to write.
+        evaluations: Compare after so many; default: where the shortest run of a task ends.
+        min_objective: The QD score's offset: "task" for each task's own, "scan" for the lowest objective inserted in any of
+            these runs, or a number.
+        unfinished: Whether to take runs that are not finished, as far as they are.
+        against: What runs are compared at the same amount of: "evaluations", "steps" or "hours".
         welch: Whether t tests allow for unequal variances; "auto" when the groups have different sizes.
         growth: Also draw a GIF per task of the best algorithm's median archive filling up.
         command: How this was called, for the report.

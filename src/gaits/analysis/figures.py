@@ -22,6 +22,7 @@ from gaits.archives.heatmaps import COLORS, draw_archive, draw_profile, literal
 from gaits.runs import Run, load_run
 from gaits.runs.evaluation import Evaluation, load_evaluation
 from gaits.runs.files import write_whole, writing
+from gaits.runs.pictures import Picture
 
 # Colour-blind safe; the paper's five keep the paper's colours and markers.
 STYLES = {
@@ -232,7 +233,7 @@ def save(figure: Figure, stem: Path) -> None:
 
 
 def _figure(width: float, height: float) -> Figure:
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Picture(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 

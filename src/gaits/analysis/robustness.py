@@ -38,6 +38,9 @@ def evaluate_run(
     they were stored with.
 
     Args:
+        run: The run, or its folder.
+        episodes: How often each elite plays.
+        seed: Of the episodes.
         progress: Called with (elites done, elites in all).
         compute: What to compute on, as for ``train``.
     """

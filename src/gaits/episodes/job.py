@@ -25,7 +25,8 @@ class Batch:
         counted: Whether they count as evaluations of a search's budget.
         transitions: Whether to keep every step; one bool, or one per solution.
         action_noise: Standard deviation of Gaussian noise added to every action.
-        obs_mean, obs_std: (obs_dim,) or (n, obs_dim); policies see (obs - mean) / std.
+        obs_mean: (obs_dim,) or (n, obs_dim); policies see (obs - mean) / std.
+        obs_std: The same.
         seeds: (n,) of the episodes that a search is to play; None for new ones.
     """
 

@@ -116,6 +116,7 @@ class ClusterEvaluator(Evaluator):
         return self.client.sync(getattr(self.client.scheduler, what), callback_timeout=ANSWER, **options)
 
     def submit(self, batch: Batch, seeds: ArrayLike) -> ClusterPending:
+        """Start evaluating a batch; ``result()`` of what it returns waits for it."""
         if self._closed:
             raise RuntimeError("This evaluator is closed; make a new one.")
         return ClusterPending(self, make_job(self.task, batch, seeds))

@@ -15,11 +15,15 @@ from gaits.tasks.task import Task
 
 
 class LocalEvaluator(Evaluator):
-    """Plays episodes on ``workers`` threads (default: one per core). The physics runs outside the interpreter's lock;
-    environments written in Python run in a process per thread.
+    """Plays episodes on threads. The physics runs outside the interpreter's lock; environments written in Python run in a
+    process per thread.
 
     Threads take the next episode whenever they are free. An episode depends only on its solution and seed, so results
     do not depend on the number of threads, the order of the solutions, or what ran before.
+
+    Args:
+        task: What is evaluated.
+        workers: Threads; default: one per core.
     """
 
     def __init__(self, task: Task, workers: int | None = None) -> None:
@@ -38,6 +42,7 @@ class LocalEvaluator(Evaluator):
             raise
 
     def submit(self, batch: Batch, seeds: ArrayLike) -> LocalPending:
+        """Start evaluating a batch; ``result()`` of what it returns waits for it."""
         if self._closed:
             raise RuntimeError("This evaluator is closed; make a new one.")
         job = make_job(self.task, batch, seeds)

@@ -16,30 +16,49 @@ CLOSED = "The evaluator was closed while this job was being evaluated."
 
 @dataclass(frozen=True)
 class Transitions:
-    """Steps of several episodes, one episode after another, in the order of the solutions. N steps in all."""
+    """Steps of several episodes, one episode after another, in the order of the solutions. N steps in all.
 
-    obs: np.ndarray  # (N, obs_dim) float32, before the step; never normalized
-    action: np.ndarray  # (N, action_dim) float32, as the policy gave it, noise included
-    reward: np.ndarray  # (N,) float64
-    next_obs: np.ndarray  # (N, obs_dim) float32
-    terminated: np.ndarray  # (N,) bool: the robot fell
-    truncated: np.ndarray  # (N,) bool: the step limit was reached
-    solution: np.ndarray  # (N,) int64, position in the batch
+    Attributes:
+        obs: (N, obs_dim) float32, before the step; never normalized.
+        action: (N, action_dim) float32, as the policy gave it, noise included.
+        reward: (N,) float64.
+        next_obs: (N, obs_dim) float32.
+        terminated: (N,) bool: the robot fell.
+        truncated: (N,) bool: the step limit was reached.
+        solution: (N,) int64, position in the batch.
+    """
+
+    obs: np.ndarray
+    action: np.ndarray
+    reward: np.ndarray
+    next_obs: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+    solution: np.ndarray
 
 
 @dataclass(frozen=True)
 class Results:
-    """Outcome of evaluating n solutions, with E episodes each."""
+    """Outcome of evaluating n solutions, with E episodes each.
 
-    objective: np.ndarray  # (n,) float64, mean return over the episodes
-    measures: np.ndarray  # (n, k) float64, mean over the episodes
-    length: np.ndarray  # (n,) int64, steps over all episodes
-    failed: (
-        np.ndarray
-    )  # (n,) bool: numbers were not finite, and an episode ended just before; or outside a function's domain
-    episode_objective: np.ndarray  # (n, E) float64
-    episode_measures: np.ndarray  # (n, E, k) float64
-    seeds: np.ndarray  # (n, E) int64, of the episodes
+    Attributes:
+        objective: (n,) float64, mean return over the episodes.
+        measures: (n, k) float64, mean over the episodes.
+        length: (n,) int64, steps over all episodes.
+        failed: (n,) bool: numbers were not finite, and an episode ended just before; or outside a function's domain.
+        episode_objective: (n, E) float64.
+        episode_measures: (n, E, k) float64.
+        seeds: (n, E) int64, of the episodes.
+        transitions: Every step, if the batch asked for them.
+    """
+
+    objective: np.ndarray
+    measures: np.ndarray
+    length: np.ndarray
+    failed: np.ndarray
+    episode_objective: np.ndarray
+    episode_measures: np.ndarray
+    seeds: np.ndarray
     transitions: Transitions | None = None
 
     @property

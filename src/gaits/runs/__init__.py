@@ -38,13 +38,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """A run on disk: its config, its metrics, and its archive at the end or at any iteration before."""
+    """A run on disk: its config, its metrics, and its archive at the end or at any iteration before.
+
+    Attributes:
+        folder: Where it is.
+        config: Everything needed to start it again: task, algorithm, seed, settings, versions.
+    """
 
     folder: Path
     config: Config
 
     @functools.cached_property
     def task(self) -> Task:
+        """What is solved, as the configuration says."""
         return self.config.make_task()
 
     @property
@@ -175,7 +181,7 @@ def _count(value: object) -> int:
 
 
 def load_run(folder: str | Path) -> Run:
-    """The run in a folder."""
+    """The run in a folder. Its configuration is checked now, everything else when it is looked at."""
     folder = Path(folder)
     return Run(folder, load_config(folder))
 

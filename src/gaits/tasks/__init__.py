@@ -23,7 +23,12 @@ OURS = frozenset(TASKS)
 
 
 def make_task(name: str, **changes: Any) -> Task:
-    """The task called ``name``, or that ``MODULE:NAME`` gives, with any of the fields of ``Changes`` changed."""
+    """A task by its name, or from a module of yours.
+
+    Args:
+        name: One of ``TASKS``, or ``MODULE:NAME`` of a task, or of a function that gives one.
+        changes: Fields to change: ``grid``, ``archive``, ``cells``, ``objective_range``, ``max_steps``, ``hidden``.
+    """
     task = import_task(name) if ":" in name else lookup("task", name, TASKS)
     return task.with_(**changes)
 

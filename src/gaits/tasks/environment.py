@@ -35,12 +35,20 @@ DRAWN = "rgb_array"
 
 @dataclass(frozen=True)
 class Trajectory:
-    """An episode of T steps, as a measure function sees it."""
+    """An episode of T steps, as a measure function sees it.
 
-    obs: np.ndarray  # (T + 1, obs_dim) float32: what the policy saw, and the last observation
-    action: np.ndarray  # (T, action_dim) float32: as the policy gave it
-    reward: np.ndarray  # (T,) float64
-    infos: Sequence[dict[str, Any]]  # T of them, one per step
+    Attributes:
+        obs: (T + 1, obs_dim) float32: what the policy saw, and the last observation.
+        action: (T, action_dim) float32: as the policy gave it.
+        reward: (T,) float64.
+        infos: T of them, one per step.
+        terminated: Whether the environment ended it, not the step limit.
+    """
+
+    obs: np.ndarray
+    action: np.ndarray
+    reward: np.ndarray
+    infos: Sequence[dict[str, Any]]
     terminated: bool
 
     def info(self, key: str) -> np.ndarray:

@@ -193,10 +193,12 @@ class Task:
             objective_range: (min, max) return: the QD score's offset, and the top of colour scales.
             measure_range: (low, high) of every measure, or one such pair per measure. Beyond counts as the outermost cell.
             measure_names: One name per measure; default: the keys.
-            name, title: What it is called in folders, and in figures; default: after the environment.
+            name: What it is called in folders; default: after the environment.
+            title: What it is called in figures; default: the same.
             max_steps: Longest episode; default: the environment's own, or 1000.
             hidden: Widths of the policy's hidden layers.
-            archive, cells: As for ``Task``.
+            archive: How measures are divided into cells, as for ``Task``.
+            cells: Number of cells of a CVT, as for ``Task``.
             deadline: Seconds after which an episode is given up, and tried again in a new process.
             options: Handed to the environment when it is made.
         """

@@ -81,12 +81,15 @@ def make_video(
     """Film policies of a run's archive, in real time.
 
     Args:
+        run: The run, or its folder.
         cells: Such as "3,12", or plain cell indices; one or several. None: the best policy.
         best: The best policy too, before the others.
         out: An .mp4 or .gif file; default: an .mp4 in the run's folder.
         seed: Of the episode that all of them play; default: each the episode that the archive recorded.
+        fps: Pictures per second.
         size: (width, height) of each policy's picture, even numbers.
         seconds: Stop after so much time; default: when the last episode ends.
+        damage: What is wrong with the robot.
         progress: Called with (frames done, frames in all).
     """
     run = run if isinstance(run, Run) else load_run(run)
