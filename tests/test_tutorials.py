@@ -45,7 +45,8 @@ def test_every_algorithm_is_in_the_table():
 
 
 def test_pictures_are_small():
-    assert all(path.stat().st_size < 1_500_000 for path in ROOT.glob("docs/**/*") if path.suffix in (".gif", ".png", ".webp"))
+    pictures = [path for path in ROOT.glob("docs/**/*") if path.suffix in (".gif", ".png", ".webp")]
+    assert max(path.stat().st_size for path in pictures) < 1_500_000
 
 
 def test_one_version():
