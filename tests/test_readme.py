@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from hatchling.plugin.manager import PluginManager
 from PIL import Image
 from test_docs import LINK
 
+import gaits
 from gaits import cli
 from gaits.explorer import launch
 
@@ -59,16 +61,29 @@ def test_every_line_is_a_command():
     assert README[: places[-1]].count("\n") < 20  # a screen
 
 
+@pytest.fixture
+def my_robots(tmp_path, monkeypatch):
+    """A user's module; other tests have another of that name."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "my_robots.py").write_text(OWN)
+    known, tasks = sys.modules.pop("my_robots", None), dict(gaits.TASKS)
+    yield
+    sys.modules.pop("my_robots", None)
+    if known is not None:
+        sys.modules["my_robots"] = known
+    gaits.TASKS.clear()
+    gaits.TASKS.update(tasks)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="README's make is POSIX")
+@pytest.mark.usefixtures("my_robots")
 def test_its_commands_work(tmp_path, monkeypatch, capsys):
     """All of them; only the page is not served, which would never end."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(launch, "serve", lambda records, *options: print(len(records), "shown"))
     shutil.copytree(ROOT / "examples", "examples")
     study = Path("examples/study.toml")
     study.write_text(study.read_text().replace("[task.qd_hopper]\n", SMALL).replace("grid = [1000]", "grid = [50]"))
-    Path("my_robots.py").write_text(OWN)
     for program, *words in COMMANDS:
         if program == "gaits":
             assert cli.main(lessen(words)) == 0, words
