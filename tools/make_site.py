@@ -39,7 +39,7 @@ PAGES = {
     "replication/README.md": "long_runs.md",
 }
 """Pages that are not in docs/, and where they go."""
-LINK = re.compile(r"(?<=\]\()([^)#\s]+)")
+LINK = re.compile(r'(?:(?<=\]\()|(?<=<img src="))([^)"#\s]+)')
 
 
 def main(quick: bool) -> None:
