@@ -30,7 +30,6 @@ from gaits.evaluation.schedulers import ClusterLost, find_address, make_security
 
 pytest.importorskip("distributed", reason="needs gaits[cluster]")
 RUN = {"evaluations": 200, "batch_size": 40, "seed": 3}
-pytestmark = pytest.mark.xdist_group("cluster")  # what it sets up is costly: once, not once per core
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +38,9 @@ def address():
         yield address
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def fragile():
-    """A cluster of the test's own, to be broken."""
+    """A cluster to be broken, again and again: what was killed is started anew."""
     with open_cluster("local", 2) as address:
         yield address
 
