@@ -38,9 +38,9 @@ def address():
         yield address
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def fragile():
-    """A cluster to be broken, again and again: what was killed is started anew."""
+    """A cluster of the test's own, to be broken."""
     with open_cluster("local", 2) as address:
         yield address
 

@@ -225,7 +225,7 @@ def check_statistics(name: str, task: Task, n: int, values: ArrayLike) -> np.nda
         got = "rows of different lengths or not numbers" if array is None else f"shape {array.shape}"
         raise ValueError(f"{name} must be finite with shape ({task.obs_dim},) or ({n}, {task.obs_dim}); got {got}.")
     rows = n if array.ndim == 2 and n else 1
-    return np.require(np.broadcast_to(array, (rows, task.obs_dim)), requirements="CW")
+    return np.require(np.broadcast_to(array, (rows, task.obs_dim)), requirements=["C", "W"])
 
 
 def to_float32(values: ArrayLike) -> np.ndarray | None:
@@ -235,6 +235,6 @@ def to_float32(values: ArrayLike) -> np.ndarray | None:
     """
     try:
         with np.errstate(over="ignore"):
-            return np.require(values, np.float32, "CWE")
+            return np.require(values, np.float32, ["C", "W", "E"])
     except (ValueError, TypeError):
         return None
