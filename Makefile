@@ -36,7 +36,7 @@ test: $(ALL)  ## set up all, then lint, check types and run the tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 train: $(READY)  ## set up, then train a small repertoire: CMA-MEGA (ES) on QD Half-Cheetah, about three minutes
 	@if [ -e runs/first/config.json ]; then $(BIN)/gaits resume runs/first; \

@@ -515,7 +515,7 @@ def test_arguments_are_checked_before_the_first_run(tmp_path):
 
 KILLED = {
     "evaluations": 50,
-    "seeds": [1, 2],
+    "seeds": [1],
     "tasks": ["qd_hopper", "qd_walker"],
     "algorithms": ["map_elites", "cma_mega_es", "me_es"],
     "task": {"qd_hopper": {**TINY, "grid": [64]}, "qd_walker": {**TINY, "grid": [8, 8]}},
@@ -558,7 +558,7 @@ def test_killed_twice_at_random_moments(tmp_path):
     moments = random.Random(0)
     for _ in range(2):
         process = start_driver(tmp_path / "study")
-        for _ in range(moments.randrange(3, 30)):  # lines, one per iteration: the same work on slow and fast machines
+        for _ in range(moments.randrange(3, 14)):  # lines, one per iteration: the same work on slow and fast machines
             process.stdout.readline()
         time.sleep(moments.uniform(0, 0.1))
         process.kill()

@@ -10,7 +10,6 @@ from conformance.algorithm import AlgorithmSuite, made_up, small_task
 
 from gaits.algorithms import ALGORITHMS
 
-pytestmark = pytest.mark.xdist_group("separable")  # ribs compiles sep-CMA-ES anew in every process: once, not once per core
 CRITIC = {"critic_steps": 3, "critic_hidden": (8,), "critic_batch": 16}
 
 

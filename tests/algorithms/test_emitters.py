@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import ribs.emitters
+from numba.core.caching import FunctionCache
 from ribs.archives import GridArchive
 
-from gaits.algorithms.emitters import BranchingEmitter, GaussianEmitter, GaussiansEmitter, IsoLineEmitter
+from gaits.algorithms.emitters import COMPILED, BranchingEmitter, GaussianEmitter, GaussiansEmitter, IsoLineEmitter
 from gaits.states import copy
 
 DIM, BATCH = 300, 12
@@ -91,7 +92,6 @@ def test_branches_equal_those_of_ribs(annealed):
     assert annealed == (ours.restarts == 0)
 
 
-@pytest.mark.xdist_group("separable")
 def test_gaussians_equal_those_of_ribs():
     rules = {"sigma0": 0.1, "ranker": "imp", "es": "sep_cma_es", "selection_rule": "mu", "restart_rule": "basic"}
     kinds = (GaussiansEmitter, ribs.emitters.EvolutionStrategyEmitter)
@@ -112,10 +112,15 @@ def test_gaussians_equal_those_of_ribs():
     assert ours.restarts == theirs.restarts == 1
 
 
-@pytest.mark.xdist_group("separable")
 def test_a_restart_while_there_are_no_elites_is_from_the_beginning():
     emitter = GaussiansEmitter(make_archive(), x0=x0(), sigma0=0.1, es="sep_cma_es", batch_size=BATCH, seed=6)
     emitter.ask()
     emitter.tell({"status": np.zeros(BATCH, int), "value": np.zeros(BATCH)})
     assert emitter.restarts == 1
     np.testing.assert_array_equal(emitter._opt.mean, x0())
+
+
+def test_what_ribs_compiles_is_kept_on_disk():
+    names = {function.py_func.__name__ for function in COMPILED}
+    assert names == {"_transform_and_check_sol", "_calc_mean", "_calc_weighted_ys", "_calc_cov_update"}
+    assert all(isinstance(function._cache, FunctionCache) for function in COMPILED)

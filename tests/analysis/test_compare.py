@@ -25,7 +25,6 @@ WALKER = gaits.make_task("qd_walker", grid=(5, 5), hidden=(4,))
 ANT = gaits.make_task("qd_ant", grid=(2, 3, 2, 3), hidden=(4,))
 QUALITY = {"cma_mega_es": 0.4, "cma_mega_td3_es": 0.6, "pga_me": 0.7, "me_es": 0.1, "map_elites": 0.3}
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.xdist_group("compare")  # what it sets up is costly: once, not once per core
 
 
 def make_runs(folder, tasks=(HOPPER, WALKER, ANT), seeds=(1, 2, 3), algorithms=QUALITY):
@@ -117,6 +116,7 @@ def test_the_report_in_chromium(whole, tmp_path, width):
     assert "CONSOLE" not in done.stderr
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_too_few_runs_say_what_is_missing_and_show_the_rest(tmp_path):
     make_runs(tmp_path / "runs", tasks=(HOPPER,), seeds=(1,), algorithms=["map_elites", "pga_me"])
     _, findings = compare([tmp_path / "runs"], tmp_path / "out")
@@ -132,6 +132,7 @@ def test_too_few_runs_say_what_is_missing_and_show_the_rest(tmp_path):
     assert "[nan" not in page
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_nothing_of_an_earlier_comparison_is_left(tmp_path):
     make_runs(tmp_path / "runs", tasks=(HOPPER, WALKER), seeds=(1, 2), algorithms=["map_elites", "me_es"])
     compare([tmp_path / "runs"], tmp_path / "out")
@@ -169,6 +170,7 @@ def test_an_out_that_cannot_be_written(tmp_path, out):
         compare([tmp_path / "runs"], tmp_path / out)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_one_run(tmp_path):
     make_runs(tmp_path / "runs", tasks=(WALKER,), seeds=(1,), algorithms=["map_elites"])
     compare([tmp_path / "runs"], tmp_path / "out")
@@ -223,6 +225,7 @@ def test_the_papers_algorithms_keep_their_colours():
     assert len(set(looks.values())) == 3
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("iterations", [1, 5])
 def test_growth(tmp_path, iterations):
     make_run(tmp_path / "run", HOPPER, "map_elites", iterations=iterations)

@@ -141,6 +141,7 @@ def test_the_summary_of_elites_that_all_failed_is_strict_json(tmp_path):
     assert summary["corrected"]["objective_max"] is None
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_corrected_numbers_lead(tmp_path, capsys):
     run = gaits.train(small_task(), "map_elites", evaluations=32, out=tmp_path / "run", batch_size=16)
     assert main(["evaluate", str(run.folder), "--episodes", "2"]) == 0
@@ -156,6 +157,7 @@ def test_corrected_numbers_lead(tmp_path, capsys):
     assert told.index("Corrected QD score") < told.index("\nQD score")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_best_is_the_best_without_luck(tmp_path):
     for name in ("map_elites", "map_elites_line"):
         for seed in (1, 2):

@@ -30,7 +30,6 @@ from gaits.evaluation.schedulers import ClusterLost, find_address, make_security
 
 pytest.importorskip("distributed", reason="needs gaits[cluster]")
 RUN = {"evaluations": 200, "batch_size": 40, "seed": 3}
-pytestmark = pytest.mark.xdist_group("cluster")  # what it sets up is costly: once, not once per core
 
 
 @pytest.fixture(scope="module")

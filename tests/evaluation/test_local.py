@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from conformance.evaluator import EvaluatorSuite
 from helpers import ROBOTS, random_solutions, same
+from numba import typeof
 
 import gaits
-from gaits.episodes import Batch
+from gaits.episodes import Batch, make_job
 
 
 class TestLocalEvaluator(EvaluatorSuite):
@@ -47,6 +48,19 @@ def test_every_task_on_any_number_of_threads(name):
         with gaits.LocalEvaluator(task, workers) as evaluator:
             results.append(evaluator.evaluate(solutions, range(12)))
     assert same(*results)
+
+
+def test_to_numba_all_batches_are_of_one_type():
+    """For another, the physics would be compiled again."""
+    task = gaits.make_task("qd_hopper")
+    plain = make_job(task, Batch(random_solutions(task, 3)), range(3))
+    solutions, mean = random_solutions(task, 3), np.zeros((3, task.obs_dim), np.float32)
+    for array in (solutions, mean):
+        array.flags.writeable = False
+    for statistics in (mean, mean[0]):
+        job = make_job(task, Batch(solutions, obs_mean=statistics, obs_std=statistics + 1), range(3))
+        for name in ("solutions", "seeds", "record", "obs_mean", "obs_std"):
+            assert typeof(getattr(job, name)) == typeof(getattr(plain, name)), name
 
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5, True, "two"])

@@ -29,10 +29,9 @@ from gaits.runs import load_run
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
 HOPPER, WALKER, ANT, SPHERE = range(4)
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine (Debian: apt-get install chromium)"),
-    pytest.mark.xdist_group("page"),  # what it sets up is costly: once, not once per core
-]
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="there is no Chromium on this machine (Debian: apt-get install chromium)"
+)
 
 
 @pytest.fixture(scope="module")

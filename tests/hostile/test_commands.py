@@ -14,6 +14,7 @@ import fuzz
 
 
 @pytest.mark.skipif(not hasattr(__import__("signal"), "SIGALRM"), reason="hangs are noticed by an alarm")
+@pytest.mark.usefixtures("undrawn")
 def test_damage_through_every_command(tmp_path):
     counts, problems = corrupt.attack(64, folder=tmp_path)
     assert problems == []

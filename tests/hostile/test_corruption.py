@@ -1,4 +1,4 @@
-"""Random damage to every file of a run: noticed, or without effect on any number. A benchmark does ten times as much."""
+"""Random damage to every file of a run: noticed, or without effect on any number. A benchmark does more."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def same(a, b):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_thousand_times(run, name, monkeypatch):
+def test_many_times(run, name, monkeypatch):
     monkeypatch.setattr("gaits.runs.binding.PATIENCE", (0.0,))
     chance = random.Random(name)
     path = next((run / name).iterdir()) if name == "checkpoint" else run / name
     content, truth = path.read_bytes(), numbers(run)
     refused = 0
-    for i in range(1000):
+    for i in range(300):
         path.write_bytes(damage(content, chance))
         try:
             assert same(numbers(run), truth), f"silent: {name}, damage {i}"
@@ -68,4 +68,4 @@ def test_a_thousand_times(run, name, monkeypatch):
         if i % 10 == 0:
             verdict = check_run(run)
             assert name != "checkpoint" or verdict.wrong or path.read_bytes() == content
-    assert refused > 500 or name == "checkpoint"
+    assert refused > 150 or name == "checkpoint"

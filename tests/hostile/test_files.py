@@ -192,6 +192,7 @@ def test_every_truncation_of_an_npz(run, name):
     "name", ["archive.npz", "history.npz", "metrics.csv", "config.json", "evaluation.npz", "manifest.json"]
 )
 @pytest.mark.parametrize("kind", ["link", "pipe", "zero", "folder"])
+@pytest.mark.usefixtures("undrawn")
 def test_special_files(run, tmp_path, capsys, name, kind):
     (run / name).rename(tmp_path / name)
     if kind == "folder":
@@ -540,6 +541,7 @@ def test_a_finished_run_keeps_one_checkpoint(run):
     assert [path.stem for path in (run / "checkpoint").iterdir()] == ["000000003"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_evaluation_that_was_changed_or_is_of_another_run(run, tmp_path, sound, capsys):
     other = gaits.train(small_task(), "map_elites", out=tmp_path / "other", evaluations=48, batch_size=16, workers=1, seed=2)
     evaluate_run(other, 2, 1, workers=1)

@@ -227,6 +227,7 @@ def test_no_cell_begins_like_a_formula(tmp_path, text):
     assert found[cell].iloc[0] == -1.5  # numbers are left alone
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_comparison_has_no_formulas(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = ("=cmd|' /C calc'!A0", "@SUM(A1)")

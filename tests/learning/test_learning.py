@@ -16,22 +16,19 @@ from gaits.tasks.linear_projection import linear_projection
 CRITIC = {"critic_steps": 50, "critic_hidden": (32, 32), "critic_batch": 64, "timeout_terminal": False}
 HOPPER = {
     "map_elites": ({"sigma": 0.1}, 2000),
-    "cma_mega_es": ({"batch_size": 40, "es_samples": 40}, 4000),
-    "cma_mega_td3_es": ({"batch_size": 40, "es_samples": 40, **CRITIC}, 4000),
-    "pga_me": ({"batch_size": 40, "iso_sigma": 0.05, **CRITIC}, 3000),
-    "dcrl_me": ({"batch_size": 40, "iso_sigma": 0.05, "pg_steps": 20, **CRITIC}, 3000),
-    "cma_mega_td3": ({"batch_size": 40, "measure_steps": 50, **CRITIC}, 3000),
-    "me_es": ({"batch_size": 40, "learning_rate": 0.05}, 5000),
+    "cma_mega_es": ({"batch_size": 40, "es_samples": 40}, 2000),
+    "cma_mega_td3_es": ({"batch_size": 40, "es_samples": 40, **CRITIC}, 2400),
+    "pga_me": ({"batch_size": 40, "iso_sigma": 0.05, **CRITIC}, 1500),
+    "dcrl_me": ({"batch_size": 40, "iso_sigma": 0.05, "pg_steps": 20, **CRITIC}, 2400),
+    "cma_mega_td3": ({"batch_size": 40, "measure_steps": 50, **CRITIC}, 1500),
+    "me_es": ({"batch_size": 40, "learning_rate": 0.05}, 2000),
     "map_elites_line": ({"iso_sigma": 0.1}, 2000),
     "sep_cma_mae": ({"batch_size": 100, "sigma0": 0.2}, 2000),
-    "cma_maega_es": ({"batch_size": 40, "es_samples": 40}, 3000),
+    "cma_maega_es": ({"batch_size": 40, "es_samples": 40}, 2000),
 }
 
 
-GROUPS = {"sep_cma_mae": [pytest.mark.xdist_group("separable")]}
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=GROUPS.get(name, ())) for name in HOPPER])
+@pytest.mark.parametrize("name", HOPPER)
 def test_hopping(name, tmp_path):
     settings, evaluations = HOPPER[name]
     task = small_task(max_steps=150)

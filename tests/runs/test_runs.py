@@ -217,7 +217,7 @@ def newest_iteration(folder):
 
 def test_killed_at_random_moments(tmp_path):
     """SIGKILL, anywhere: what is left can be resumed, and ends as if nothing had happened."""
-    arguments = {**ARGUMENTS, "evaluations": 8000}
+    arguments = {**ARGUMENTS, "evaluations": 4000}
     expected = gaits.train(small_task(), "map_elites", out=tmp_path / "expected", **arguments)
     moments = random.Random(0)
     saved = 0
@@ -226,7 +226,7 @@ def test_killed_at_random_moments(tmp_path):
         while newest_iteration(tmp_path / "run") <= saved:  # so that the kill finds some progress on fast and slow machines
             assert process.poll() is None, process.stderr.read().decode()
             time.sleep(0.01)
-        time.sleep(moments.uniform(0, 0.3))
+        time.sleep(moments.uniform(0, 0.15))
         process.kill()
         process.communicate()
         saved = newest_iteration(tmp_path / "run")

@@ -8,12 +8,25 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba.core.dispatcher import Dispatcher
 from ribs.emitters import EvolutionStrategyEmitter, GradientArborescenceEmitter
+from ribs.emitters.opt import CMAEvolutionStrategy, SeparableCMAEvolutionStrategy
 
 from gaits import memory, rows
 from gaits.archives import Archive, sample_rows, sample_solutions
+from gaits.compiling import keep_on_disk
 from gaits.normals import Normals
 from gaits.states import Real
+
+COMPILED = [
+    field.__func__
+    for strategy in (CMAEvolutionStrategy, SeparableCMAEvolutionStrategy)
+    for field in vars(strategy).values()
+    if isinstance(field, staticmethod) and isinstance(field.__func__, Dispatcher)
+]
+"""What ribs would compile anew in every process, for seconds."""
+for _function in COMPILED:
+    keep_on_disk(_function)
 
 
 class MutationEmitter:

@@ -225,13 +225,16 @@ def check_statistics(name: str, task: Task, n: int, values: ArrayLike) -> np.nda
         got = "rows of different lengths or not numbers" if array is None else f"shape {array.shape}"
         raise ValueError(f"{name} must be finite with shape ({task.obs_dim},) or ({n}, {task.obs_dim}); got {got}.")
     rows = n if array.ndim == 2 and n else 1
-    return np.ascontiguousarray(np.broadcast_to(array, (rows, task.obs_dim)))
+    return np.require(np.broadcast_to(array, (rows, task.obs_dim)), requirements=["C", "W"])
 
 
 def to_float32(values: ArrayLike) -> np.ndarray | None:
-    """The values as a float32 array, or None if they do not make one."""
+    """The values as a float32 array, or None if they do not make one. One that may not be written, as JAX's, is copied.
+
+    To Numba it is another type, for which all would be compiled again.
+    """
     try:
         with np.errstate(over="ignore"):
-            return np.asarray(values, np.float32, order="C")
+            return np.require(values, np.float32, ["C", "W", "E"])
     except (ValueError, TypeError):
         return None

@@ -50,7 +50,6 @@ def test_threads(task, played, threads):
     same_job(job, played)
 
 
-@pytest.mark.xdist_group("scalar")  # compiled for one lane only here: half a minute
 def test_one_lane_is_the_oracle_of_four(task, played):
     player = EnginePlayer(task)
     player.workplace = Workplace(task, ONE)
