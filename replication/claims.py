@@ -95,7 +95,7 @@ def durations() -> Found:
     hours = [run.at("seconds", FULL) / 3600 for name, task in CELLS for run in cell(name, task) if run.end >= FULL]
     if not hours:
         return UNKNOWN, "no run is whole"
-    return "other machines", f"{min(hours):.1f} to {max(hours):.1f} on two busy cores; {len(hours)} whole runs"
+    return "other machines", f"{', '.join(f'{one:.1f}' for one in sorted(hours))} on two busy cores"
 
 
 # --- significance ---------------------------------------------------------------------------------------------------------
