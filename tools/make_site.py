@@ -39,6 +39,18 @@ PAGES = {
     "replication/README.md": "long_runs.md",
 }
 """Pages that are not in docs/, and where they go."""
+PARTS = {
+    "Algorithms and gradients": """algorithms.base.Algorithm algorithms.base.Iteration algorithms.base.spawn_ints search.Search
+        evaluation.Evaluator evaluation.make_evaluator algorithms.cma_mega.CmaMega gradients.GradientSource
+        gradients.EvolutionStrategy gradients.ExactGradients""",
+    "Studies": "study.Study study.make_study study.preset",
+    "Comparisons": """analysis.collect.collect analysis.collect.Collection analysis.compare.find analysis.compare.Findings
+        analysis.statistics.two_way_anova analysis.statistics.simple_main_effects analysis.statistics.pairwise_tests
+        analysis.statistics.bootstrap_interval analysis.tables.means analysis.tables.to_markdown analysis.tables.to_latex
+        analysis.figures.comparison_figure analysis.figures.archives_figure analysis.figures.profiles_figure""",
+    "Pictures": "archives.heatmaps.save_archive_figure adaptation.recovery.draw drawing.Figure drawing.Painter",
+}
+"""What tutorials and examples use from the modules of gaits."""
 LINK = re.compile(r'(?:(?<=\]\()|(?<=<img src="))([^)"#\s]+)')
 
 
@@ -53,6 +65,7 @@ def main(quick: bool) -> None:
         make_tutorial(page, quick)
     write("demo.md", make_demo(quick))
     write("reference/python.md", describe_python())
+    write("reference/parts.md", describe_parts())
     write("reference/settings.md", describe_settings())
     write("reference/commands.md", describe_commands())
     build()
@@ -116,6 +129,19 @@ def describe_python() -> str:
         text += f"\n::: gaits.{name}\n"
         if name.endswith("Evaluator"):  # the others of its methods are for gaits itself
             text += "    options:\n      inherited_members: true\n      members: [submit, evaluate, close]\n"
+    return text
+
+
+def describe_parts() -> str:
+    text = """# Parts
+
+What algorithms, comparisons and pictures of your own are made of. `import gaits` alone does not offer these names; a minor version may change them, and
+the [changelog](../CHANGELOG.md) says so.
+"""
+    for title, names in PARTS.items():
+        text += f"\n## {title}\n"
+        for name in names.split():
+            text += f"\n::: gaits.{name}\n    options:\n      heading_level: 3\n      show_root_full_path: true\n"
     return text
 
 
