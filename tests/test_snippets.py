@@ -47,7 +47,8 @@ def blocks(page: Path) -> list[str]:
 
 def commands(page: Path) -> list[str]:
     text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
-    return [line.split(" # ")[0].strip() for line in re.findall(r"^    (gaits [a-z].*)$", text, re.MULTILINE) if "--help" not in line]
+    lines = re.findall(r"^    (gaits [a-z].*)$", text, re.MULTILINE)
+    return [line.split(" # ")[0].strip() for line in lines if "--help" not in line]  # test_docs.py asks for help
 
 
 def chosen(find) -> list[Path]:

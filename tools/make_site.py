@@ -40,8 +40,8 @@ PAGES = {
 }
 """Pages that are not in docs/, and where they go."""
 PARTS = {
-    "Algorithms and gradients": """algorithms.base.Algorithm algorithms.base.Iteration algorithms.base.spawn_ints search.Search
-        evaluation.Evaluator evaluation.make_evaluator algorithms.cma_mega.CmaMega gradients.GradientSource
+    "Algorithms and gradients": """algorithms.base.Algorithm algorithms.base.Iteration algorithms.base.spawn_ints
+        search.Search evaluation.Evaluator evaluation.make_evaluator algorithms.cma_mega.CmaMega gradients.GradientSource
         gradients.EvolutionStrategy gradients.ExactGradients""",
     "Studies": "study.Study study.make_study study.preset",
     "Comparisons": """analysis.collect.collect analysis.collect.Collection analysis.compare.find analysis.compare.Findings
@@ -51,6 +51,7 @@ PARTS = {
     "Pictures": "archives.heatmaps.save_archive_figure adaptation.recovery.draw drawing.Figure drawing.Painter",
 }
 """What tutorials and examples use from the modules of gaits."""
+NAMED = re.compile(r"\[[\w/]+\.md\]\(([\w/.]+\.md)")
 LINK = re.compile(r'(?:(?<=\]\()|(?<=<img src="))([^)"#\s]+)')
 
 
@@ -83,7 +84,14 @@ def write(name: str, text: str) -> None:
 
 
 def move_links(old: str, new: str, places: dict[str, str]) -> str:
-    """A page's text with its links as they must be at the new place. What is not on the site is linked where the code is."""
+    """A page's text with its links as they must be at the new place. What is not on the site is linked where the code is.
+
+    A page that is linked by its file's name is called by its title.
+    """
+
+    def name(match: re.Match[str]) -> str:
+        title = (ROOT / Path(old).parent / match[1]).read_text().split("\n", 1)[0].removeprefix("# ")
+        return f"[{title}]({match[1]}"
 
     def move(match: re.Match[str]) -> str:
         target = os.path.normpath(ROOT / Path(old).parent / match[1])
@@ -94,7 +102,7 @@ def move_links(old: str, new: str, places: dict[str, str]) -> str:
             return match[1]
         return CODE.format("tree" if os.path.isdir(target) else "blob", name)
 
-    return LINK.sub(move, (ROOT / old).read_text())
+    return LINK.sub(move, NAMED.sub(name, (ROOT / old).read_text()))
 
 
 def make_tutorial(page: Path, quick: bool) -> None:
@@ -135,8 +143,8 @@ def describe_python() -> str:
 def describe_parts() -> str:
     text = """# Parts
 
-What algorithms, comparisons and pictures of your own are made of. `import gaits` alone does not offer these names; a minor version may change them, and
-the [changelog](../CHANGELOG.md) says so.
+What algorithms, comparisons and pictures of your own are made of. A minor version may change these names, and the
+[changelog](../CHANGELOG.md) says so.
 """
     for title, names in PARTS.items():
         text += f"\n## {title}\n"
