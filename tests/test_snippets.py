@@ -1,6 +1,7 @@
 """Every Python block and every ``gaits`` command of the docs is executed, page by page, with less to do.
 
-Not here: the README (``test_readme.py``), tutorials' Python (``test_tutorials.py``), and what :data:`ELSEWHERE` names.
+Not here: the README's commands (``test_readme.py``), tutorials' Python (``test_tutorials.py``), and what
+:data:`ELSEWHERE` names.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ import os
 import re
 import shlex
 import shutil
+import sys
 from pathlib import Path
 
+import gymnasium
 import pytest
 from test_docs import PAGES, ROOT, ids
 from test_readme import LESS
@@ -20,13 +23,20 @@ from gaits import cli
 from gaits.explorer import launch
 
 ELSEWHERE = {
+    "README.md": "tests/test_readme.py",
     "docs/cluster.md": "needs other machines, or a Slurm; tests/evaluation has clusters of this one",
     "docs/physics.md": "benchmarks; tests/test_cli.py has gaits bench with less to do",
     "docs/replication.md": "the paper's study; tests/test_replication.py compares its runs",
 }
-LESS = {**LESS, "resume": ["--evaluations", "150"], "sweep": ["--trials", "1"], "video": ["--seconds", "0.2"]}
+LESS = {
+    **LESS,
+    "resume": ["--evaluations", "150", "--workers", "1"],
+    "study": ["--evaluations", "50", "--workers", "1"],
+    "sweep": ["--trials", "1"],
+    "video": ["--seconds", "0.2"],
+}
 CRITICS = ("pga_me", "pga_budget", "dcrl_me", "cma_mega_td3", "cma_mega_td3_es")
-STUDY = 'evaluations = 50\nseeds = "1..2"\ntasks = ["{}"]\nalgorithms = ["map_elites", "map_elites_line"]\n'
+STUDY = 'evaluations = 50\nseeds = [1]\ntasks = ["{}"]\nalgorithms = ["map_elites"]\n'
 HOPPER = STUDY.format("qd_hopper") + "[task.qd_hopper]\nmax_steps = 20\n"
 ROBOT = """
 import gymnasium, own_tasks
@@ -51,12 +61,8 @@ def commands(page: Path) -> list[str]:
     return [line.split(" # ")[0].strip() for line in lines if "--help" not in line]  # test_docs.py asks for help
 
 
-def chosen(find) -> list[Path]:
-    return [page for page in PAGES if page.is_relative_to(ROOT / "docs") and find(page) and name_of(page) not in ELSEWHERE]
-
-
-def name_of(page: Path) -> str:
-    return page.relative_to(ROOT).as_posix()
+def pages_with(find, elsewhere) -> list[Path]:
+    return [page for page in PAGES if find(page) and not page.relative_to(ROOT).as_posix().startswith(elsewhere)]
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +94,9 @@ def here(trained, tmp_path, monkeypatch):
     yield tmp_path
     gaits.TASKS.clear()
     gaits.TASKS.update(tasks)
+    gymnasium.registry.pop("MyBiped-v0", None)
+    for name in ("my_robots", "pond"):
+        sys.modules.pop(name, None)
 
 
 def fit(text: str) -> str:
@@ -101,7 +110,8 @@ def fit(text: str) -> str:
 def lessen(command: str) -> list[str]:
     words = shlex.split(fit(command).replace("RUN...", "RUN").replace("--preset paper", "paper.toml"))[1:]
     words = ["CHEETAH" if word == "RUN" and "bfoot" in command else word for word in words]
-    less = {**dict(zip(*[iter(LESS.get(words[0], []))] * 2, strict=True))}
+    given = LESS.get(words[0], [])
+    less = dict(zip(given[::2], given[1::2], strict=True))
     less |= {"--critic-steps": "2"} if words[0] == "train" and set(words) & set(CRITICS) else {}
     less |= {"--cells": "20"} if "cvt" in words else {}
     for option in less:
@@ -110,11 +120,9 @@ def lessen(command: str) -> list[str]:
     return words + [word for pair in less.items() for word in pair]
 
 
-@pytest.mark.parametrize("page", chosen(blocks), **ids)
+@pytest.mark.parametrize("page", pages_with(blocks, "docs/tutorials"), **ids)
 def test_python(page, here):
-    if page.parent.name == "tutorials":
-        pytest.skip("test_tutorials.py executes them")
-    if page.name != "runs.md":  # which trains it
+    if 'out="runs/x"' not in page.read_text():  # it does not train it
         shutil.copytree("ME_ES" if page.name == "me_es.md" else "RUN", "runs/x")
     names = {"__name__": "__main__"}
     for code in blocks(page):
@@ -122,7 +130,7 @@ def test_python(page, here):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="paths of a POSIX shell")
-@pytest.mark.parametrize("page", chosen(commands), **ids)
+@pytest.mark.parametrize("page", pages_with(commands, tuple(ELSEWHERE)), **ids)
 def test_commands(page, here):
     for command in commands(page):
         words = lessen(command)

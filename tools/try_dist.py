@@ -51,7 +51,7 @@ def main(pythons: list[str]) -> None:
     print("  " + " ".join(folders))
     for python in pythons:
         attempt(python, str(wheel), PLAIN)
-        attempt(python, f"{wheel}[{EXTRAS}]", PLAIN + WITH_EXTRAS)
+        attempt(python, f"{wheel}[{EXTRAS}]", WITH_EXTRAS)
 
 
 def attempt(python: str, what: str, commands: str) -> None:
