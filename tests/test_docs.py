@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import doctest
 import inspect
 import re
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gaits
@@ -80,6 +82,19 @@ def test_every_argument_is_described():
         names = [name for name in inspect.signature(function).parameters if name != "cls"]
         said = re.findall(r"^ +(\w+): ", function.__doc__, re.MULTILINE)
         assert len(names) == 1 or set(names) <= set(said), (function.__name__, set(names) - set(said))
+
+
+EXAMPLES = {name: getattr(gaits, name) for name in gaits.__all__} | {"Task.from_env": gaits.Task.from_env}
+
+
+@pytest.mark.parametrize("name", [name for name, thing in EXAMPLES.items() if ">>>" in (thing.__doc__ or "")])
+def test_examples_of_the_reference(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"gaits": gaits, "np": np, "Path": Path}
+    example = doctest.DocTestParser().get_doctest(EXAMPLES[name].__doc__, names, name, None, None)
+    told: list[str] = []
+    doctest.DocTestRunner(verbose=False).run(example, out=told.append)
+    assert not told, "".join(told)
 
 
 @pytest.mark.parametrize("page", PAGES, **ids)

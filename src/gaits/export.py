@@ -45,6 +45,12 @@ def export_policy(
         cell: Such as "3,12", or a plain cell index; None: the best policy.
         out: A file that ends in .npz, .safetensors or .onnx; default: an .npz in the run's folder.
         conditioned: Instead, the one policy that takes the wanted measures as further inputs, where the run has one.
+
+    Examples:
+        >>> run = gaits.train("qd_hopper", "map_elites", evaluations=200, max_steps=100, out="runs/exported")
+        >>> file, about = gaits.export_policy(run)
+        >>> file.name, about["task"]
+        ('best.npz', 'qd_hopper')
     """
     run = run if isinstance(run, Run) else load_run(run)
     if conditioned and cell is not None:

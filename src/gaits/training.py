@@ -71,6 +71,17 @@ def train(
         checkpoint_minutes: or after so much time.
         options: What to compute on, ``workers``, ``scheduler``, ``deadline`` and ``learner_cores`` (see ``Compute``),
             the settings of the algorithm, and fields of the task to change (``grid``, ``max_steps``, ...).
+
+    Returns:
+        The run, which is also in its folder: ``gaits.load_run`` gives it again.
+
+    Examples:
+        >>> run = gaits.train("lp_sphere", "map_elites", evaluations=2000, seed=1, batch_size=50)
+        >>> run.finished, len(run.metrics)
+        (True, 40)
+        >>> best = run.archive.best_elite  # a ribs archive: solution, objective, measures, index
+        >>> best["solution"].shape
+        (100,)
     """
     with watching(watchers, progress) as everyone:
         compute, rest = split(options)
@@ -112,6 +123,12 @@ def resume(
         watchers: Told of every iteration, as for ``train``.
         progress: Whether to show a bar, as for ``train``.
         compute: What to compute on, as for ``train``; it may differ from before.
+
+    Examples:
+        >>> run = gaits.train("lp_sphere", "map_elites", evaluations=1000, out="runs/longer")
+        >>> run = gaits.resume("runs/longer", evaluations=2000)
+        >>> int(run.metrics["evaluations"].iloc[-1])
+        2000
     """
     with watching(watchers, progress) as everyone:
         run = load_run(folder)

@@ -23,6 +23,10 @@ class Damage:
         joints: (name, motor strength) of weakened joints; 0 is a limp joint, 1 a sound one.
         friction: (name, factor) of feet with another lateral friction than their own; 0 is ice, above 1 is sticky.
             Both may be given as a table, such as {"foot_joint": 0.5}.
+
+    Examples:
+        >>> limp = gaits.Damage(joints={"foot_joint": 0.0}, friction={"foot": 0.2})
+        >>> hurt = limp.apply(gaits.make_task("qd_hopper"))  # a task like any other
     """
 
     joints: tuple[tuple[str, float], ...] = ()

@@ -204,6 +204,15 @@ def adapt(
         exhaustive: Also try every elite once: the best that could have been found.
         workers: Threads to play episodes on; None is one per core.
         progress: Called with (episodes played, at most so many in all).
+
+    Returns:
+        What each way of choosing chose, and how that walks.
+
+    Examples:
+        >>> run = gaits.train("qd_hopper", "map_elites", evaluations=200, max_steps=100, out="runs/hurt")
+        >>> found = gaits.adapt(run, gaits.Damage(joints={"foot_joint": 0.3}), trials=5, episodes=2)
+        >>> sorted(found.choices)
+        ['bayesian', 'best_first', 'exhaustive', 'random', 'unchanged']
     """
     run = run if isinstance(run, Run) else load_run(run)
     whole_number("trials", trials, 1)

@@ -43,6 +43,13 @@ def evaluate_run(
         seed: Of the episodes.
         progress: Called with (elites done, elites in all).
         compute: What to compute on, as for ``train``.
+
+    Examples:
+        >>> run = gaits.train("qd_hopper", "map_elites", evaluations=200, max_steps=100, out="runs/lucky")
+        >>> found = gaits.evaluate_run(run, episodes=4)
+        >>> found.objective.shape == (len(run.archive), 4)
+        True
+        >>> corrected = found.corrected(run.task)  # the archive of the same elites by their means
     """
     run = run if isinstance(run, Run) else load_run(run)
     whole_number("episodes", episodes, 1)

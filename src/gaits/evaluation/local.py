@@ -24,6 +24,13 @@ class LocalEvaluator(Evaluator):
     Args:
         task: What is evaluated.
         workers: Threads; default: one per core.
+
+    Examples:
+        >>> task = gaits.make_task("lp_sphere")
+        >>> with gaits.LocalEvaluator(task) as evaluator:
+        ...     results = evaluator.evaluate(np.zeros((3, task.solution_dim)), seeds=[1, 2, 3])
+        >>> results.objective.shape, results.measures.shape
+        ((3,), (3, 2))
     """
 
     def __init__(self, task: Task, workers: int | None = None) -> None:

@@ -54,8 +54,11 @@ class EvolutionStrategy:
         # A failed episode has a return cut short; as a sample it must rank last.
         objective = np.where(results.failed, -np.inf, results.objective)
         ranks = centred_ranks(np.concatenate([objective[None], results.measures.T]), self.ties)
-        weights = ranks[:, : self.half] - ranks[:, self.half :]
-        return (weights.astype(np.float32) @ self.noise) / np.float32(self.half * self.sigma)
+        weights = (ranks[:, : self.half] - ranks[:, self.half :]) / (self.half * self.sigma)
+        jacobian = np.zeros((len(weights), solution.size), np.float32)
+        for gradient, weight in zip(jacobian, weights.astype(np.float32), strict=True):  # BLAS's order is the machine's own
+            rows.add_weighted(gradient, self.noise, np.arange(self.half), weight)
+        return jacobian
 
     def state(self) -> dict[str, Any]:
         return {"rng": self.normals.state()}

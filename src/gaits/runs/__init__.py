@@ -43,6 +43,15 @@ class Run:
     Attributes:
         folder: Where it is.
         config: Everything needed to start it again: task, algorithm, seed, settings, versions.
+
+    Examples:
+        >>> run = gaits.train("lp_sphere", "map_elites", evaluations=1000, out="runs/mine")
+        >>> run.config.algorithm, run.config.seed
+        ('map_elites', 1)
+        >>> run.metrics[["evaluations", "qd_score", "coverage"]].shape
+        (10, 3)
+        >>> len(run.archive_at(5)) <= len(run.archive)  # how it came about
+        True
     """
 
     folder: Path
@@ -211,7 +220,14 @@ def _inside(folder: Path, name: str) -> list[Path]:
 
 
 def load_archive(path: str | Path) -> Archive:
-    """The archive of a run's folder, or of an archive.npz, as a ribs archive."""
+    """The archive of a run's folder, or of an archive.npz, as a ribs archive.
+
+    Examples:
+        >>> run = gaits.train("lp_sphere", "map_elites", evaluations=1000, out="runs/one")
+        >>> elites = gaits.load_archive("runs/one").data()  # arrays with a row for every elite
+        >>> sorted(elites)
+        ['index', 'measures', 'objective', 'seed', 'solution', 'threshold']
+    """
     path = Path(path)
     if path.name == "archive.npz" and (path.parent / "config.json").exists():
         path = path.parent

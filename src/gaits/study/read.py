@@ -35,7 +35,14 @@ def preset(name: str) -> Study:
 
 
 def load_study(path: str | Path) -> Study:
-    """The study of a TOML file, or of a folder that a study was begun in."""
+    """The study of a TOML file, or of a folder that a study was begun in.
+
+    Examples:
+        >>> text = 'evaluations = 500\\nseeds = "1..2"\\ntasks = ["lp_sphere"]\\nalgorithms = ["map_elites"]'
+        >>> _ = Path("small.toml").write_text(text)
+        >>> study = gaits.load_study("small.toml")
+        >>> done = gaits.run_study(study, "runs/small")  # calling it again goes on
+    """
     path = Path(path)
     file = path / FILE if path.is_dir() else path
     try:

@@ -28,6 +28,11 @@ def make_task(name: str, **changes: Any) -> Task:
     Args:
         name: One of ``TASKS``, or ``MODULE:NAME`` of a task, or of a function that gives one.
         changes: Fields to change: ``grid``, ``archive``, ``cells``, ``objective_range``, ``max_steps``, ``hidden``.
+
+    Examples:
+        >>> task = gaits.make_task("qd_ant", grid=[6, 6, 6, 6], hidden=[32, 32])
+        >>> len(task.measure_names), task.total_cells, task.policy.sizes
+        (4, 1296, (28, 32, 32, 8))
     """
     task = import_task(name) if ":" in name else lookup("task", name, TASKS)
     return task.with_(**changes)

@@ -181,8 +181,8 @@ class Task:
     ) -> Task:
         """A task from any Gymnasium environment.
 
-        Episodes are played in worker processes, which import ``env`` and ``measures``, or are sent them where a script or a
-        notebook defines them. An evaluation with seed s is the episode that ``reset(seed=s)`` starts.
+        Episodes are played in worker processes, which import ``env`` and ``measures``; in the process that trains, where a
+        notebook's cell defines them. An evaluation with seed s is the episode that ``reset(seed=s)`` starts.
 
         Args:
             env: An id that Gymnasium knows, with the module that registers it (``my_robots:MyBiped-v0``) if that is not
@@ -201,6 +201,15 @@ class Task:
             cells: Number of cells of a CVT, as for ``Task``.
             deadline: Seconds after which an episode is given up, and tried again in a new process.
             options: Handed to the environment when it is made.
+
+        Examples:
+            >>> def spread(episode):
+            ...     return [abs(episode.action).mean(), episode.obs[:, 1].std()]
+            >>> swing = gaits.Task.from_env(
+            ...     "Pendulum-v1", measures=spread, grid=[10, 10], measure_range=(0, 1), objective_range=(-1800, 0)
+            ... )
+            >>> swing.name, swing.max_steps
+            ('pendulum-v1', 200)
         """
         from gaits.tasks.environment import find_sizes, make_environment, name_measures
 
