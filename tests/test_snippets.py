@@ -104,6 +104,7 @@ def fit(text: str) -> str:
     archive = gaits.load_archive("RUN")
     filled = iter(archive.int_to_grid_index(archive.data("index")).tolist() * 2)
     text = re.sub(r"\b\d+,\d+\b|(?<=--cell )\d+", lambda _: ",".join(map(str, next(filled))), text)
+    text = text.replace('"pga_me", ', '"pga_me", critic_steps=2, ')
     return re.sub(r"evaluations=[\d_]+", "evaluations=200", text)
 
 
