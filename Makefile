@@ -82,7 +82,7 @@ lock:  ## resolve the newest versions into the four lock files, for all platform
 	rm -rf $(VENV)-lock
 
 clean:  ## remove environments, what was built, and caches
-	rm -rf $(VENV) $(VENV)-docs $(VENV)-dist build dist .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-docs $(VENV)-dist build dist .cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: help setup setup-all test train bench docs dist lock clean

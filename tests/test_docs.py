@@ -1,4 +1,4 @@
-"""The docs are true: links lead somewhere, commands and options exist, snippets run, and nothing public is left out."""
+"""The docs are true: links lead somewhere, commands and options exist, and nothing public is left out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")])
 ALL = "\n".join(page.read_text() for page in PAGES)
 LINK = r"""(?:\]\(|src=")([^)"#]+)[)"#]"""
-RUN_HERE = ("README.md", "docs/python.md", "docs/watching.md", "docs/tasks/qdgym.md", "docs/archives.md")
 COMMANDS = sorted({line.split("#")[0].strip() for line in re.findall(r"^    (gaits [a-z].*)$", ALL, re.MULTILINE)})
 
 ids = {"ids": lambda page: str(page.relative_to(ROOT)) if isinstance(page, Path) else None}
@@ -96,13 +95,6 @@ def test_examples_of_the_reference(name, tmp_path, monkeypatch):
     told: list[str] = []
     doctest.DocTestRunner(verbose=False).run(example, out=told.append)
     assert not told, "".join(told)
-
-
-@pytest.mark.parametrize("page", [ROOT / page for page in RUN_HERE], **ids)
-def test_snippets_run(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for code in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
-        exec(compile(re.sub(r"evaluations=[\d_]+", "evaluations=200", code), page.name, "exec"), {})
 
 
 @pytest.mark.parametrize("page", PAGES, **ids)

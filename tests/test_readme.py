@@ -128,6 +128,19 @@ def test_it_works_on_a_package_index():
         assert (ROOT / path).exists()
 
 
+@pytest.mark.parametrize("file", ["Dockerfile", "gaits.def"])
+def test_a_container_copies_what_the_build_needs(file, tmp_path):
+    text = (ROOT / "containers" / file).read_text()
+    for names in re.findall(r"^(?:COPY|   ) (.+) (?:\./|/opt/gaits/)\S*$", text, re.MULTILINE):
+        for name in names.split():
+            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            copy(ROOT / name, tmp_path / name)
+    here, there = (ProjectMetadata(str(folder), PluginManager()) for folder in (ROOT, tmp_path))
+    assert here.core.readme == there.core.readme
+    assert here.version == there.version
+
+
 def test_gaits_move():
     with Image.open(ROOT / "docs" / "gaits.gif") as gif:
         assert gif.n_frames >= 40

@@ -39,6 +39,19 @@ PAGES = {
     "replication/README.md": "long_runs.md",
 }
 """Pages that are not in docs/, and where they go."""
+PARTS = {
+    "Algorithms and gradients": """algorithms.base.Algorithm algorithms.base.Iteration algorithms.base.spawn_ints
+        search.Search evaluation.Evaluator evaluation.make_evaluator algorithms.cma_mega.CmaMega gradients.GradientSource
+        gradients.EvolutionStrategy gradients.ExactGradients""",
+    "Studies": "study.Study study.make_study study.preset",
+    "Comparisons": """analysis.collect.collect analysis.collect.Collection analysis.compare.find analysis.compare.Findings
+        analysis.statistics.two_way_anova analysis.statistics.simple_main_effects analysis.statistics.pairwise_tests
+        analysis.statistics.bootstrap_interval analysis.tables.means analysis.tables.to_markdown analysis.tables.to_latex
+        analysis.figures.comparison_figure analysis.figures.archives_figure analysis.figures.profiles_figure""",
+    "Pictures": "archives.heatmaps.save_archive_figure adaptation.recovery.draw drawing.Figure drawing.Painter",
+}
+"""What tutorials and examples use from the modules of gaits."""
+NAMED = re.compile(r"\[[\w/]+\.md\]\(([\w/.]+\.md)")
 LINK = re.compile(r'(?:(?<=\]\()|(?<=<img src="))([^)"#\s]+)')
 
 
@@ -53,6 +66,7 @@ def main(quick: bool) -> None:
         make_tutorial(page, quick)
     write("demo.md", make_demo(quick))
     write("reference/python.md", describe_python())
+    write("reference/parts.md", describe_parts())
     write("reference/settings.md", describe_settings())
     write("reference/commands.md", describe_commands())
     build()
@@ -70,7 +84,14 @@ def write(name: str, text: str) -> None:
 
 
 def move_links(old: str, new: str, places: dict[str, str]) -> str:
-    """A page's text with its links as they must be at the new place. What is not on the site is linked where the code is."""
+    """A page's text with its links as they must be at the new place. What is not on the site is linked where the code is.
+
+    A page that is linked by its file's name is called by its title.
+    """
+
+    def name(match: re.Match[str]) -> str:
+        title = (ROOT / Path(old).parent / match[1]).read_text().split("\n", 1)[0].removeprefix("# ")
+        return f"[{title}]({match[1]}"
 
     def move(match: re.Match[str]) -> str:
         target = os.path.normpath(ROOT / Path(old).parent / match[1])
@@ -81,7 +102,7 @@ def move_links(old: str, new: str, places: dict[str, str]) -> str:
             return match[1]
         return CODE.format("tree" if os.path.isdir(target) else "blob", name)
 
-    return LINK.sub(move, (ROOT / old).read_text())
+    return LINK.sub(move, NAMED.sub(name, (ROOT / old).read_text()))
 
 
 def make_tutorial(page: Path, quick: bool) -> None:
@@ -116,6 +137,19 @@ def describe_python() -> str:
         text += f"\n::: gaits.{name}\n"
         if name.endswith("Evaluator"):  # the others of its methods are for gaits itself
             text += "    options:\n      inherited_members: true\n      members: [submit, evaluate, close]\n"
+    return text
+
+
+def describe_parts() -> str:
+    text = """# Parts
+
+What algorithms, comparisons and pictures of your own are made of. A minor version may change these names, and the
+[changelog](../CHANGELOG.md) says so.
+"""
+    for title, names in PARTS.items():
+        text += f"\n## {title}\n"
+        for name in names.split():
+            text += f"\n::: gaits.{name}\n    options:\n      heading_level: 3\n      show_root_full_path: true\n"
     return text
 
 

@@ -14,6 +14,8 @@ import nbformat
 FENCE = re.compile(r"^```python\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 TIMEOUT = 1200
 """Seconds that a cell may take: the first one to use it compiles the physics, on a busy machine for minutes."""
+ENCRYPTED = {"transport_encryption": "auto"}
+"""Without keys, a kernel that is reached through TCP warns on every start."""
 
 
 def read(page: Path) -> Any:
@@ -27,7 +29,7 @@ def read(page: Path) -> Any:
 def execute(page: Path, folder: Path) -> Any:
     """The same with outputs, of a kernel that works in ``folder``. A cell that fails, or writes a warning, raises."""
     notebook = read(page)
-    nbclient.NotebookClient(notebook, timeout=TIMEOUT, resources={"metadata": {"path": str(folder)}}).execute()
+    nbclient.NotebookClient(notebook, timeout=TIMEOUT, resources={"metadata": {"path": str(folder)}}).execute(**ENCRYPTED)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # when it ran
         for output in cell.get("outputs", ()):

@@ -6,6 +6,7 @@ Usage: python tools/try_dist.py [PYTHON ...]     # such as python3.11 python3.12
 from __future__ import annotations
 
 import functools
+import re
 import subprocess
 import sys
 import tarfile
@@ -17,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 UV = str(Path(sys.executable).with_name("uv"))
 EXTRAS = "explore,mujoco,onnx,safetensors,sweep,tensorboard,video"
 NEEDED = ("gaits/py.typed", "gaits/demo/", "gaits/explorer/static/", "gaits/physics/robots/", "gaits/analysis/paper/")
-UNWANTED = ("/replication/", ".venv", "__pycache__", "/build/", ".mypy_cache")
+UNWANTED = re.compile(r"^[^/]+/(replication|build|\.\w*cache|\.venv.*)/|__pycache__")
 PLAIN = """
 gaits --version
 gaits tasks
@@ -43,14 +44,14 @@ def main(pythons: list[str]) -> None:
     for file, names in contents.items():
         print(f"{file.name}: {len(names)} files, {file.stat().st_size / 1e6:.1f} MB")
         missing = [part for part in NEEDED if not any(part in name for name in names)]
-        unwanted = [name for name in names if any(part in name for part in UNWANTED)]
+        unwanted = [name for name in names if UNWANTED.search(name)]
         if missing or unwanted:
             raise SystemExit(f"{file.name} lacks {missing} and should not have {unwanted}.")
     folders = sorted({"/".join(name.split("/")[:2]) for name in contents[wheel]})
     print("  " + " ".join(folders))
     for python in pythons:
         attempt(python, str(wheel), PLAIN)
-        attempt(python, f"{wheel}[{EXTRAS}]", PLAIN + WITH_EXTRAS)
+        attempt(python, f"{wheel}[{EXTRAS}]", WITH_EXTRAS)
 
 
 def attempt(python: str, what: str, commands: str) -> None:

@@ -27,7 +27,8 @@ class Painter:
     Args:
         figure: What the robot looks like.
         start: (S, 2, 3) ends of its capsules at the start.
-        width, height: Of the pictures, in pixels.
+        width: Of the pictures, in pixels.
+        height: The same.
     """
 
     def __init__(self, figure: Figure, start: np.ndarray, width: int = 480, height: int = 360) -> None:
@@ -55,7 +56,8 @@ class Painter:
             ends: (S, 2, 3) where both ends of the capsules are in the world.
             touching: (C,) which feet stand.
             target: x and y that the camera looks at; default: the first capsule's.
-            seconds, total: Time and return so far, to be written on the picture.
+            seconds: Time so far, to be written on the picture.
+            total: Return so far, the same.
         """
         figure = self.figure
         ends = np.ascontiguousarray(ends, np.float64)
