@@ -78,7 +78,7 @@ def trained(tmp_path_factory):
 
 
 @pytest.fixture
-def here(trained, tmp_path, monkeypatch):
+def here(trained, tmp_path, monkeypatch, undrawn):
     """Where a page's commands find what they name: runs, files, modules of a user."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
