@@ -82,10 +82,12 @@ def kept() -> list[Kept]:
     return [read(path.parent) for path in sorted(HERE.glob("*/config.json"))]
 
 
-def cell(algorithm: str, task: str) -> list[Kept]:
-    """Runs of one of the paper's cells, by seed."""
+def cell(algorithm: str, task: str, after: int | None = None) -> list[Kept]:
+    """Runs of one of the paper's cells, by seed: those with so many evaluations, by default as many as the longest has."""
     chosen = [run for run in kept() if (run.config["algorithm"], run.config["task"]) == (algorithm, task)]
-    return sorted((run for run in chosen if not run.config.get("name")), key=lambda run: run.config["seed"])
+    chosen = sorted((run for run in chosen if not run.config.get("name")), key=lambda run: run.config["seed"])
+    after = max((run.end for run in chosen), default=0) if after is None else after
+    return [run for run in chosen if run.end >= after]
 
 
 def common(*cells: list[Kept]) -> int:

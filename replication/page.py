@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from claims import claims, pairs
-from kept import CELLS, COLUMNS, FULL, HERE, NAMES, PLACES, Kept, cell, common, kept, markdown, mean, paper
+from kept import CELLS, COLUMNS, FULL, HERE, NAMES, PLACES, Kept, cell, common, kept, markdown, paper
 
 from gaits.analysis import statistics
 
@@ -89,9 +89,11 @@ def milestones() -> str:
     rows = []
     for task, place in PLACES.items():
         for name, title in NAMES.items():
-            runs, theirs = cell(name, task), paper("qd_score", name, task)
-            ours = {point: mean(runs, "qd_score", point) for point in POINTS if common(runs) >= point}
-            told = [f"{ours[point]:,.0f} ({ours[point] / theirs:.0%})" if point in ours else "" for point in POINTS]
+            told, theirs = [], paper("qd_score", name, task)
+            for point in POINTS:
+                scores = [run.at("qd_score", point) for run in cell(name, task, point)]
+                each = "; ".join(f"{score:,.0f}" for score in scores)
+                told.append(f"{each} ({np.mean(scores) / theirs:.0%})" if scores else "")
             rows.append([place, title, *told, f"{theirs:,.0f}"])
     return markdown(["", "", *(f"{point:,}" for point in POINTS), "the paper's"], rows)
 
@@ -201,7 +203,7 @@ def draw(path: Path) -> None:
         metric, task = list(CURVE_TITLES)[i], list(PLACES)[j]
         for name in NAMES:
             colour, marker = STYLES[name]
-            for run in cell(name, task):
+            for run in cell(name, task, 0):
                 ax.plot(run.metrics["evaluations"], run.metrics[COLUMNS.get(metric, metric)], color=colour, linewidth=1.5)
             ax.plot(FULL, paper(metric, name, task), marker, color=colour, markeredgecolor="0.3", clip_on=False)
         ax.set(xscale="log", xlim=(1000, FULL))
