@@ -72,7 +72,7 @@ def state() -> str:
     ends = [common(cell(*one)) for one in CELLS]
     some, more, full = (sum(end >= n for end in ends) for n in (50_000, 250_000, FULL))
     alone = max(len(cell(*one)) for one in CELLS) == 1
-    one = "Every cell has one seed, so no number has an interval and no difference can be tested."
+    one = "No cell has two seeds of one length yet, so no number has an interval and no difference can be tested."
     several = "In brackets are 95 % bootstrap intervals of the mean; cells with one seed have none."
     return (
         f"Where it stands: of the paper's twenty cells, 50,000 evaluations or more in {some}, 250,000 or more in {more}, "
