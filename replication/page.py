@@ -1,4 +1,4 @@
-"""Write the tables and figures of docs/replication.md and README.md from what is kept here: python replication/page.py
+"""Write the tables and figures of the pages below from what is kept here: python replication/page.py
 
 In those pages, text between <!-- made: NAME --> and <!-- end --> is what the function of that name in ``MADE`` gives; the
 rest is written by hand. A test makes the pages again and compares.
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
+import beyond
 import numpy as np
 import pandas as pd
 from claims import claims, pairs
@@ -19,7 +20,7 @@ from kept import CELLS, COLUMNS, FULL, HERE, NAMES, PLACES, Kept, cell, common, 
 from gaits.analysis import statistics
 
 DOCS = HERE.parent / "docs"
-PAGES = (DOCS / "replication.md", HERE / "README.md")
+PAGES = (DOCS / "replication.md", DOCS / "beyond.md", HERE / "README.md")
 FORMATS: dict[str, tuple[str, float]] = {
     "qd_score": ("{:,.0f}", 1),
     "qd_score_auc": ("{:.2f}", 1e12),
@@ -111,7 +112,7 @@ def runs() -> str:
 
 def luck() -> str:
     rows = []
-    for run in kept():
+    for run in [run for run in kept() if run.config["algorithm"] in NAMES and not run.config.get("name")]:
         if again := run.again:
             raw, left = again["recorded"], again["corrected"]
             row = [run.title, f"{again['evaluations']:,}", f"{raw['qd_score']:,.0f}"]
@@ -159,7 +160,7 @@ def statistics_left_out() -> str:
 def scale() -> str:
     """Fifths of long runs."""
     rows = []
-    for run in [run for run in kept() if run.end >= LONG]:
+    for run in [run for run in kept() if run.end >= LONG and run.config["algorithm"] in NAMES]:
         edges = np.linspace(0, run.end, 6)
         seconds, saving, steps = (
             np.diff(np.interp(edges, [0, *run.metrics["evaluations"]], [0, *run.metrics[name]]))
@@ -221,6 +222,7 @@ def draw(path: Path) -> None:
 
 
 PARTS = (claims, pairs, state, evaluations, milestones, runs, luck, differences, statistics_left_out, scale)
+PARTS += (beyond.gates, beyond.goal, beyond.progress, beyond.ends)
 MADE = {part.__name__: part for part in PARTS} | {metric: table(metric) for metric in FORMATS}
 
 
@@ -235,6 +237,7 @@ def write() -> None:
     for path in PAGES:
         path.write_text(render(path.read_text()))
     draw(DOCS / "replication" / "curves.png")
+    beyond.draw(DOCS / "replication" / "beyond.png")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ HERE = Path(__file__).parents[1] / "replication"
 def keep(monkeypatch):
     monkeypatch.syspath_prepend(str(HERE))
     yield __import__("keep")
-    for name in ("keep", "page", "claims", "kept"):
+    for name in ("keep", "page", "claims", "kept", "beyond"):
         sys.modules.pop(name, None)
 
 

@@ -27,6 +27,7 @@ ELSEWHERE = {
     "docs/cluster.md": "needs other machines, or a Slurm; tests/evaluation has clusters of this one",
     "docs/physics.md": "benchmarks; tests/test_cli.py has gaits bench with less to do",
     "docs/replication.md": "the paper's study; tests/test_replication.py compares its runs",
+    "docs/beyond.md": "long studies; tests/test_replication.py compares their runs",
 }
 LESS = {
     **LESS,

@@ -28,6 +28,8 @@ class CmaMegaTd3Settings(TD3Settings, CmaMegaSettings):
     """Solutions per iteration (λ), all of them inserted: the solution point, the injected actor and λ - 2 branches."""
     critic_steps: int = 1200
     """Critic training steps per iteration."""
+    critic_batch: int = 100
+    """Transitions per training step, of both critics."""
     measure_steps: int = 600
     """Training steps of the critic of measures per iteration."""
     timeout_terminal: bool = False

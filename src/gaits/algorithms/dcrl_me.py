@@ -45,14 +45,20 @@ class DcrlMeSettings(TD3Settings):
     """Steps of Adam that a policy-gradient offspring takes."""
     pg_learning_rate: float = 0.003
     """Step size of that Adam."""
-    pg_batch: int = 128
+    pg_batch: int = 100
     """States per step."""
     shared_states: bool = True
     """Whether all offspring of an iteration climb over the same states, or each over its own."""
     critic_steps: int = 1200
     """Critic training steps per iteration."""
+    critic_batch: int = 100
+    """Transitions per critic training step."""
     timeout_terminal: bool = False
     """Whether the step limit counts as an end beyond which there is no value."""
+    layer_norm: bool = True
+    """Whether the units of a critic's hidden layers are normalized before their ReLU (LayerNorm without parameters)."""
+    return_bound: bool = True
+    """Whether a target is at least the return that its episode went on to have, which nothing but the policy decided."""
     lengthscale: float = 0.1
     """How far measures may be from the wanted ones, of a range of 2, until the reward counts 1/e (L)."""
     reward_offset: float | None = None

@@ -76,12 +76,14 @@ class PgaBudgetSettings(PgaMeSettings):
     """Steps of Adam that a policy-gradient offspring takes (n_grad)."""
     pg_learning_rate: float = 0.003
     """Step size of that Adam (α_grad)."""
-    pg_batch: int = 128
+    pg_batch: int = 100
     """States per step (n_pg)."""
     shared_states: bool = True
     """Whether all offspring of an iteration climb over the same states, or each over its own."""
     critic_steps: int = 1200
     """Critic training steps per iteration (n_crit)."""
+    critic_batch: int = 100
+    """Transitions per critic training step (n_q)."""
     timeout_terminal: bool = False
     """Whether the step limit counts as an end beyond which there is no value."""
 

@@ -1,0 +1,162 @@
+"""What algorithms after the paper give, against its PGA-MAP-Elites with the same seed: the tables of docs/beyond.md."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from kept import PLACES, Kept, cell, kept, markdown, paper
+
+from gaits.algorithms import ALGORITHMS, settings_for
+from gaits.tasks import make_task
+
+FIRST = "pga_me"
+"""What everything is compared with."""
+LEARNERS = (FIRST, "pga_budget", "dcrl_me", "cma_mega_td3")
+POINTS = (10_000, 25_000, 50_000, 100_000, 250_000)
+GATE = "qd_walker", 100_000
+"""Where the gates stand."""
+
+
+def changed(run: Kept) -> str:
+    """Settings that are not the algorithm's own."""
+    own = asdict(settings_for(make_task(run.config["task"]), run.config["algorithm"], {}))
+    given = {name: value for name, value in run.config["settings"].items() if value != as_json(own.get(name))}
+    return ", ".join(f"`{name}` {str(value).lower()}" for name, value in given.items())
+
+
+def as_json(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def name(run: Kept) -> str:
+    title, change = ALGORITHMS[run.config["algorithm"]].title, changed(run)
+    return f"{title}, {change}" if change else title
+
+
+def runs(task: str) -> list[Kept]:
+    """Of a task: the paper's PGA-MAP-Elites, what came after it, and their variants, each by seed."""
+    own = [run for run in kept() if run.config["task"] == task and run.config["algorithm"] in LEARNERS]
+    return sorted(own, key=lambda run: (LEARNERS.index(run.config["algorithm"]), name(run), run.config["seed"]))
+
+
+def against(run: Kept, evaluations: int) -> float:
+    """QD score over that of the paper's PGA-MAP-Elites with the same seed, both after so many evaluations."""
+    base = [other for other in cell(FIRST, run.config["task"], evaluations) if other.config["seed"] == run.config["seed"]]
+    return run.at("qd_score", evaluations) / base[0].at("qd_score", evaluations) if base else np.nan
+
+
+def progress() -> str:
+    """Recorded QD scores on the way, and how many times PGA-MAP-Elites' with that seed they are."""
+    rows = []
+    for task, place in PLACES.items():
+        for run in runs(task):
+            told = []
+            for point in POINTS:
+                ratio = "" if run.config["algorithm"] == FIRST else f" ({against(run, point):.2f}x)"
+                score = f"{run.at('qd_score', point):,.0f}" if run.end >= point else ""
+                told.append(score + ratio.replace(" (nanx)", "") if score else "")
+            rows.append([place, name(run), str(run.config["seed"]), *told])
+    return markdown(["", "", "seed", *(f"{point:,}" for point in POINTS)], rows)
+
+
+def goal() -> str:
+    """How far runs are from what the paper's PGA-MAP-Elites had after a million evaluations."""
+    rows = []
+    for task, place in PLACES.items():
+        theirs = paper("qd_score", FIRST, task)
+        for run in [run for run in runs(task) if run.config["algorithm"] != FIRST]:
+            reached = run.reached("qd_score", theirs)
+            share = f"{run.at('qd_score', run.end) / theirs:.2f} of it after {run.end:,}"
+            found = f"reached after {reached:,}; {share}" if reached else share
+            rows.append([place, f"{theirs:,.0f}", name(run), str(run.config["seed"]), found])
+    return markdown(["", "the paper's, after a million", "", "seed", "here"], rows)
+
+
+def ends() -> str:
+    """The last of every run: recorded, corrected, and what it took."""
+    rows = []
+    for task, place in PLACES.items():
+        for run in runs(task):
+            last, again = run.metrics.iloc[-1], run.again if run.again.get("evaluations") == run.end else {}
+            left = again.get("corrected", {})
+            row = [place, name(run), str(run.config["seed"]), f"{run.end:,}", f"{last['qd_score']:,.0f}"]
+            row += [f"{left['qd_score']:,.0f}", f"{again['expected_qd_score']:,.0f}"] if left else ["", ""]
+            row += [f"{last['coverage']:.1%}" + (f", {left['coverage']:.1%}" if left else "")]
+            row += [f"{last['objective_max']:,.0f}" + (f", {left['objective_max']:,.0f}" if left else "")]
+            row += [f"{last['steps'] / 1e6:.1f}", f"{last['seconds'] / 3600:.2f}", processor(run)]
+            rows.append(row)
+    head = ["", "", "seed", "evaluations", "QD score", "corrected", "in place", "coverage, corrected", "best, corrected"]
+    return markdown([*head, "million steps", "hours", "core seconds per 100"], rows)
+
+
+def processor(run: Kept) -> str:
+    """Seconds of one core for a hundred evaluations, in as much of the run as watch.py saw."""
+    if not len(run.memory):
+        return ""
+    spent, done = (run.memory[column].diff() for column in ("cpu_seconds", "evaluations"))
+    going = spent >= 0  # it begins at 0 again when a run is resumed
+    return f"{100 * spent[going].sum() / done[going].sum():.1f}"
+
+
+def ratios(task: str, one: str, other: str, after: int) -> list[float]:
+    """Of the QD scores of runs of these names with the same seed, after so many evaluations."""
+    mine, theirs = ({run.config["seed"]: run for run in runs(task) if name(run) == which} for which in (one, other))
+    pairs = [(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
+    return [a.at("qd_score", after) / b.at("qd_score", after) for a, b in pairs if min(a.end, b.end) >= after]
+
+
+def gates() -> str:
+    """What was to be reached on QD Walker, and what was, after as many evaluations as there are."""
+    task, done = GATE
+    first, budget = (ALGORITHMS[which].title for which in (FIRST, "pga_budget"))
+    others = sorted({name(run) for run in runs(task)} - {first, budget})
+    rows = []
+    for candidates, other, wanted in (([budget], first, 1.3), (others, budget, 1.2)):
+        found = {(n, one): ratios(task, one, other, n) for n in POINTS if n <= done for one in candidates}
+        after, best = max(
+            (key for key in found if found[key]), key=lambda key: (key[0], np.mean(found[key])), default=(0, "")
+        )
+        each = ", ".join(f"{ratio:.2f}" for ratio in found.get((after, best), []))
+        met = after == done and np.mean(found[after, best]) >= wanted
+        verdict = "met" if met else "**not met**" if after == done else "cannot tell yet"
+        rows.append(
+            [
+                f"{best or ' or '.join(candidates)} over {other}",
+                f"{wanted}x",
+                f"{each} after {after:,}" if each else "",
+                verdict,
+            ]
+        )
+    return markdown([f"QD Walker, {done:,} evaluations", "wanted", "found, by seed", ""], rows)
+
+
+def draw(path: Path) -> None:
+    """QD scores over evaluations, every run a line, and what the paper's PGA-MAP-Elites ended with."""
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.ticker import EngFormatter
+
+    from gaits.analysis.figures import styles
+
+    looks = {which: colour for which, (colour, _) in styles(list(LEARNERS)).items()}
+    figure = Figure(figsize=(12.8, 3.9), layout="constrained")
+    for ax, task in zip(figure.subplots(1, len(PLACES)), PLACES, strict=True):
+        for run in runs(task):
+            line = "-" if not changed(run) else ":"
+            ax.plot(run.metrics["evaluations"], run.metrics["qd_score"], line, color=looks[run.config["algorithm"]])
+        ax.axhline(paper("qd_score", FIRST, task), color=looks[FIRST], linestyle="--", linewidth=1)
+        ax.set(title=PLACES[task], xlabel="evaluations", xlim=0, ylim=0)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(EngFormatter(sep=""))
+        ax.grid(color="0.9")
+        ax.spines[:].set_visible(False)
+    figure.axes[0].set_ylabel("QD score")
+    lines = [Line2D([], [], color=colour) for colour in looks.values()]
+    titles = [ALGORITHMS[which].title for which in looks]
+    lines += [Line2D([], [], color=looks[FIRST], linestyle="--", linewidth=1), Line2D([], [], color="0.3", linestyle=":")]
+    titles += [f"{titles[0]} of the paper, after a million", "with a setting changed"]
+    figure.legend(lines, titles, loc="outside upper center", ncols=3, frameon=False, fontsize=9)
+    path.parent.mkdir(exist_ok=True)
+    figure.savefig(path, dpi=90)
