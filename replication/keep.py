@@ -17,7 +17,7 @@ import page
 from kept import HERE, read
 
 ROWS = 200
-MILESTONES = (50_000, 100_000, 250_000, 500_000)
+MILESTONES = (10_000, 25_000, 50_000, 100_000, 250_000, 500_000)
 """Evaluations whose rows are always kept, as is the last."""
 
 
