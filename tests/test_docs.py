@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import json
 import re
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,7 +14,9 @@ import numpy as np
 import pytest
 
 import gaits
+from gaits.algorithms import ALGORITHMS
 from gaits.cli import main
+from gaits.gradients import TD3Settings
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")])
@@ -70,6 +74,23 @@ def plain(option: str) -> str:
 def settings() -> set[str]:
     """Options for settings, which the tables of the algorithms' pages name as Python does."""
     return {"--" + name.replace("_", "-") for name in re.findall(r"`([a-z][a-z0-9_]+)`", ALL)}
+
+
+SETTINGS = {name: entry.settings for name, entry in ALGORITHMS.items()} | {"td3": TD3Settings}
+
+
+@pytest.mark.parametrize("name", [name for name in SETTINGS if (ROOT / f"docs/algorithms/{name}.md").exists()])
+def test_defaults_in_tables(name):
+    """Numbers and switches that an algorithm's page gives as defaults are those of its settings."""
+    defaults = {field.name: field.default for field in fields(SETTINGS[name])}
+    table = (ROOT / f"docs/algorithms/{name}.md").read_text().split("| setting | default |")[1].split("\n\n")[0]
+    told = {}
+    for names, values in re.findall(r"^\| (`[a-z_0-9`, ]+`) \| ([^|;]+?)(?: \||;)", table, re.MULTILINE):
+        told |= dict(zip(re.findall("[a-z_0-9]+", names), values.replace("off", "false").split(", "), strict=False))
+    told = {name: value.replace(",", "") for name, value in told.items()}
+    numbers = {name: json.loads(value) for name, value in told.items() if re.fullmatch(r"true|false|[-\d.e]+", value)}
+    assert numbers
+    assert numbers == {name: defaults[name] for name in numbers}
 
 
 def test_every_public_name_is_there():

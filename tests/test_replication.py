@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pandas as pd
@@ -90,3 +91,85 @@ def test_whole_runs_decide(keep, monkeypatch, spread, verdict):
     assert "[" in keep.page.beside("qd_score", "pga_me", "qd_ant")
     assert keep.page.beside("qd_score", "pga_me", "qd_ant").endswith("= **1.00**")
     assert "brackets" in keep.page.state()
+
+
+def learner(kept, name: str, seed: int, scores: list[float], **changes: object) -> object:
+    """A run on QD Walker with these scores after 10,000, 50,000 and, if there is a third, 100,000 evaluations."""
+    from gaits.algorithms import settings_for
+    from gaits.tasks import make_task
+
+    done = [10_000, 50_000, 100_000][: len(scores)]
+    metrics = {"evaluations": done, "qd_score": scores, "coverage": 0.5, "objective_max": 1.0, "steps": 1e6, "seconds": 60}
+    settings = asdict(settings_for(make_task("qd_walker"), name, {})) | changes
+    config = {"task": "qd_walker", "algorithm": name, "seed": seed, "settings": json.loads(json.dumps(settings))}
+    config["name"] = "variant" if changes else None
+    return kept.Kept(config, pd.DataFrame(metrics), {}, {}, pd.DataFrame({"evaluations": []}))
+
+
+@pytest.fixture
+def beyond(keep, monkeypatch):
+    kept, page = sys.modules["kept"], sys.modules["beyond"]
+
+    def show(*runs: tuple) -> object:
+        made = [learner(kept, *run[:3], **(run[3] if len(run) > 3 else {})) for run in runs]
+        for module in (kept, page):
+            monkeypatch.setattr(module, "kept", lambda: made)
+        return page
+
+    return show
+
+
+def rows(table: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()[2:]]
+
+
+def test_gates_need_the_whole_length_and_the_same_seed(beyond):
+    first, budget = ("pga_me", 1, [10, 20, 40]), ("pga_budget", 1, [10, 30, 60])
+    assert [row[2:] for row in rows(beyond(first).gates())] == [["", "cannot tell yet"]] * 2
+    assert rows(beyond(first, ("pga_budget", 2, [10, 30, 60])).gates())[0][3] == "cannot tell yet"
+    assert rows(beyond(first, ("pga_budget", 1, [10, 30])).gates())[0][2:] == ["1.50 after 50,000", "cannot tell yet"]
+    assert rows(beyond(first, budget).gates())[0][2:] == ["1.50 after 100,000", "met"]
+    one, two = rows(beyond(first, ("pga_budget", 1, [99, 99, 51]), ("dcrl_me", 1, [9, 9, 60])).gates())
+    assert one[2:] == ["1.27 after 100,000", "**not met**"]
+    assert two[2:] == ["1.18 after 100,000", "**not met**"]
+
+
+def test_the_best_is_what_passes_the_second_gate(beyond):
+    runs = ("pga_budget", 1, [10, 30, 50]), ("dcrl_me", 1, [10, 30, 55]), ("cma_mega_td3", 1, [10, 30, 70])
+    assert rows(beyond(*runs).gates())[1][0] == "CMA-MEGA (TD3) over PGA-MAP-Elites (budget)"
+    assert rows(beyond(*runs).gates())[1][2:] == ["1.40 after 100,000", "met"]
+    variant = ("dcrl_me", 1, [10, 30, 80], {"hindsight": 0.0})
+    assert rows(beyond(*runs, variant).gates())[1][0].startswith("DCRL-MAP-Elites, `hindsight` 0.0 over")
+
+
+def test_ratios_are_of_one_seed_and_one_length(beyond):
+    page = beyond(("pga_me", 1, [10, 20]), ("pga_me", 2, [10, 40, 50]), *(("dcrl_me", n, [10, 60, 70]) for n in (1, 2, 3)))
+    told = {(row[1], row[2]): row[5:7] for row in rows(page.progress())}
+    assert told["PGA-MAP-Elites", "1"] == ["20", ""]
+    assert told["DCRL-MAP-Elites", "1"] == ["60 (3.00x)", "70"]  # that seed of PGA-MAP-Elites has not gone so far
+    assert told["DCRL-MAP-Elites", "2"] == ["60 (1.50x)", "70 (1.40x)"]
+    assert told["DCRL-MAP-Elites", "3"] == ["60", "70"]
+
+
+def test_the_goal_is_the_papers_last_score(beyond):
+    theirs = sys.modules["kept"].paper("qd_score", "pga_me", "qd_walker")
+    page = beyond(("dcrl_me", 1, [0.1 * theirs, 1.1 * theirs, 1.2 * theirs]), ("dcrl_me", 2, [1.0, 0.5 * theirs]))
+    assert [row[-1] for row in rows(page.goal())] == [
+        "reached after 50,000; 1.20 of it after 100,000",
+        "0.50 of it after 50,000",
+    ]
+
+
+def test_an_evaluation_of_a_shorter_run_is_not_shown(beyond):
+    page = beyond(("dcrl_me", 1, [10, 30]))
+    run, again = page.kept()[0], {"corrected": {"qd_score": 7, "coverage": 0.1, "objective_max": 2}, "expected_qd_score": 8}
+    for end, shown in ((50_000, ["7", "8"]), (10_000, ["", ""])):
+        run.again.update(again, evaluations=end)
+        assert rows(page.ends())[0][5:7] == shown
+
+
+def test_core_seconds_are_of_what_was_watched(beyond):
+    """Processor time begins at 0 again in a resumed run, and what nobody watched does not count."""
+    run = beyond(("dcrl_me", 1, [10, 30])).kept()[0]
+    seen = pd.DataFrame({"evaluations": [100, 300, 900, 1000], "cpu_seconds": [5.0, 15.0, 1.0, 7.0]})
+    assert sys.modules["beyond"].processor(replace(run, memory=seen)) == f"{100 * 16 / 300:.1f}"
