@@ -29,7 +29,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import gaits
-from gaits.algorithms import ALGORITHMS
 from gaits.analysis import paper_numbers
 from gaits.archives import insert, settle
 from gaits.evaluation import available_cores
@@ -71,10 +70,14 @@ def climb(n: int, policy: tuple[int, ...], critic: tuple[int, ...]) -> list[Prod
     return through + weights_back(n, policy) + inputs_back(n, policy)[1:]
 
 
-def critic_step(n: int, policy: tuple[int, ...], critic: tuple[int, ...]) -> list[Product]:
-    """Targets of both critics, their values, and the gradients of their weights."""
-    one = 2 * forward(n, critic) + weights_back(n, critic) + inputs_back(n, critic)[1:]
-    return forward(n, policy) + 2 * one
+def regression_step(n: int, critic: tuple[int, ...]) -> list[Product]:
+    """A critic's values, and the gradient of its weights."""
+    return forward(n, critic) + weights_back(n, critic) + inputs_back(n, critic)[1:]
+
+
+def critic_step(n: int, actor: tuple[int, ...], critic: tuple[int, ...]) -> list[Product]:
+    """Targets of both critics, and a step of each towards them."""
+    return forward(n, actor) + 2 * (forward(n, critic) + regression_step(n, critic))
 
 
 @functools.cache
@@ -104,20 +107,25 @@ def blas_floor(products: list[Product], cores: int, independent: bool = False) -
 
 
 def floors(task: Task, name: str, cores: int) -> dict[str, float]:
-    settings: Any = ALGORITHMS[name].settings()
-    if not hasattr(settings, "critic_steps"):
+    algorithm: Any = make_config(task.name, name, {}, seed=1, evaluations=1).make_algorithm()
+    td3 = critics_of(algorithm)
+    if td3 is None:
         return {}
-    policy = (task.obs_dim, *task.policy.hidden, task.action_dim)
-    critic = (task.obs_dim + task.action_dim, *settings.critic_hidden, 1)
+    settings: Any = td3.settings
+    policy, actor, critic = task.policy.sizes, td3.actor.sizes, td3.critic.sizes
     n = settings.critic_batch
-    delayed = blas_floor(climb(n, policy, critic), cores) / settings.target_delay
-    found = {"critics": settings.critic_steps * (blas_floor(critic_step(n, policy, critic), cores) + delayed)}
+    delayed = blas_floor(climb(n, actor, critic), cores) / settings.target_delay
+    found = {"critics": settings.critic_steps * (blas_floor(critic_step(n, actor, critic), cores) + delayed)}
     if hasattr(settings, "pg_steps"):
-        times = (settings.batch_size // 2 - 1) * settings.pg_steps
-        found["variation"] = times * blas_floor(climb(settings.pg_batch, policy, critic), cores, independent=True)
+        parents = getattr(settings, "climbing", settings.batch_size - settings.iso_line - 1)  # the greedy actor is one
+        times, states, part = parents * settings.pg_steps, settings.pg_batch, "variation"
+    elif hasattr(settings, "climb_steps"):
+        wanted = 1 + len(task.ranges)
+        found["critics"] += settings.measure_steps * blas_floor(regression_step(n, (*critic[:-1], wanted)), cores)
+        times, states, part = wanted * settings.climb_steps, settings.climb_batch, "gradients"
     else:
-        found["gradients"] = blas_floor(climb(settings.gradient_states, policy, critic), cores, independent=True)
-    return found
+        times, states, part = 1, settings.gradient_states, "gradients"
+    return found | {part: times * blas_floor(climb(states, policy, critic), cores, independent=True)}
 
 
 # --- timing ---------------------------------------------------------------------------------------------------------------
@@ -149,12 +157,15 @@ class Clock:
         algorithm: Any = search.algorithm
         for method, part in (("ask", "ask"), ("learn", "learn"), ("tell", "tell")):
             self.time(algorithm, method, part)
-        critic = getattr(algorithm, "td3", None) or getattr(algorithm, "critic", None)
-        if critic is not None:
-            for method, part in (("train", "critics"), ("vary", "variation"), ("gradient", "critic_gradient")):
-                self.time(critic, method, part)
-        for source in getattr(algorithm, "sources", []):
+        critics, sources = critics_of(algorithm), getattr(algorithm, "sources", [])
+        if critics is not None:
+            self.time(critics, "train", "critics")
+            if not sources:
+                self.time(critics, "vary", "variation")
+        for source in sources:
             self.time(source, "jacobian", "gradients")
+            if hasattr(source, "critic"):  # of measures
+                self.time(source.critic, "train", "critics")
         self.time(directory, "record", "record")
         submit = search.evaluator.submit
 
@@ -239,13 +250,18 @@ def fill(algorithm: Any, task: Task, elites: dict[str, np.ndarray]) -> None:
         algorithm.iteration = algorithm.settings.phase_length  # begin a phase, and not the first
     if hasattr(algorithm, "sources"):  # CMA-MEGA
         algorithm.emitter._grad_opt.reset(solutions[0])
-    critic = getattr(algorithm, "td3", None) or getattr(algorithm, "critic", None)
-    if critic is not None:
+    if critics := critics_of(algorithm):
         rng, rows = np.random.default_rng(0), 100_000
-        for _ in range(critic.settings.buffer_size // rows):
-            obs, action = (rng.standard_normal((rows, k), np.float32) for k in (task.obs_dim, task.action_dim))
-            none = np.zeros(rows, bool)
-            critic.remember(Lesson(Transitions(obs, action, rng.random(rows), obs, none, none, np.zeros(rows, int))))
+        none, sums = np.zeros(rows, bool), critics.buffer.sums.shape[1]
+        for _ in range(critics.settings.buffer_size // rows):
+            obs, action = (rng.standard_normal((rows, k), np.float32) for k in (critics.buffer.obs_dim, task.action_dim))
+            steps = Transitions(obs, action, rng.random(rows), obs, none, none, np.zeros(rows, int))
+            critics.remember(Lesson(steps, flags=np.zeros((rows, sums - 1)) if sums else None))
+
+
+def critics_of(algorithm: Any) -> Any:
+    """The algorithm's TD3, or None."""
+    return getattr(algorithm, "td3", None) or getattr(algorithm, "critic", None)
 
 
 def warm_up(task: Task, name: str) -> None:
@@ -265,14 +281,14 @@ def print_row(title: str, t: dict[str, float], least: dict[str, float]) -> None:
         text = f"{1e3 * t[name]:,.1f}"
         return f"{text} ({1e3 * least[name]:,.0f})" if name in least else text
 
-    widths = {"critics": 16, "variation": 14, "gradients": 14}
+    widths = {"critics": 18, "variation": 16, "gradients": 14}
     print(f"{title:<38}{t['steps']:>6.0f}" + "".join(f"{cell(n):>{widths.get(n, 11)}}" for n in COLUMNS), end="")
     print(f"{t['rest']:>7.1%}", flush=True)
 
 
 def print_head(cores: int) -> None:
     print(f"Milliseconds per iteration on {cores} cores; in brackets the floor. steps: of an episode, on average.\n")
-    widths = {"critics": 16, "variation": 14, "gradients": 14}
+    widths = {"critics": 18, "variation": 16, "gradients": 14}
     print(f"{'':<38}{'steps':>6}" + "".join(f"{n:>{widths.get(n, 11)}}" for n in COLUMNS) + f"{'rest':>7}")
 
 
@@ -284,7 +300,9 @@ def print_hours(hours: dict[tuple[str, str], float], cores: int) -> None:
     tasks = list(dict.fromkeys(task for task, _ in hours))
     print(f"{'':<18}" + "".join(f"{task:>20}" for task in tasks))
     for name in dict.fromkeys(name for _, name in hours):
-        cells = [f"{hours[task, name]:.1f} ({paper.loc[name, task]:.1f})" if (task, name) in hours else "" for task in tasks]
+        theirs = [f" ({paper.loc[name, task]:.1f})" if name in paper.index else "" for task in tasks]
+        ours = [f"{hours[task, name]:.1f}" if (task, name) in hours else "" for task in tasks]
+        cells = [one and one + its for one, its in zip(ours, theirs, strict=True)]
         print(f"{name:<18}" + "".join(f"{one:>20}" for one in cells))
 
 
