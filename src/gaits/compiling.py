@@ -49,6 +49,8 @@ def _decorator(**more: Any) -> Callable[[Callable[..., Any]], Any]:
 
 compiled = _decorator()
 inline = _decorator(forceinline=True)
+summing = _decorator(fastmath={"reassoc"})
+"""For long sums: of several terms at once, in an order that the compiler chooses, and not one after the other."""
 
 # Numba compiles a function with everything it calls, and again in each of its callers: a tower of large functions takes
 # minutes. So functions that only arrange others are merged into their caller before anything is compiled.

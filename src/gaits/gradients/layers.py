@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaits.compiling import compiled
+from gaits.compiling import compiled, summing
 from gaits.policies import MLP, TANH_EDGE, TANH_P, TANH_Q
 
 PARAMETERS, INPUT = 0, 1
@@ -98,7 +98,7 @@ def activate(z, b, relu, last):
                 z[i, j] = tanh(z[i, j] + b[j])
 
 
-@compiled
+@summing
 def normalise(z, b, normed, scale):
     """Rows of z + b with mean 0 and variance 1, which are kept with 1/σ, through ReLU."""
     rows, columns = z.shape
@@ -149,7 +149,7 @@ def deactivate(delta, value, relu, last):
                 delta[i, j] = delta[i, j] if value[i, j] > ZERO else ZERO
 
 
-@compiled
+@summing
 def denormalise(delta, normed, scale):
     """dJ/dz = 1/σ (δ - mean δ - ẑ mean(δ ẑ)), from δ = dJ/dẑ."""
     rows, columns = delta.shape
