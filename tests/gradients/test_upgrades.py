@@ -171,8 +171,27 @@ def test_rewards_count_as_far_as_goals_are_reached(rng):
     hindsight = towards(steps, reached, wanted, hindsight=1.0, **options)
     np.testing.assert_array_equal(hindsight.obs[:, 3:], reached[steps.solution])
     np.testing.assert_allclose(hindsight.reward, np.maximum(steps.reward + 0.3, 0))
-    some = towards(steps, reached, wanted, hindsight=0.5, **options)
-    assert 0.3 < (some.obs[30:, 3] == 1.0).mean() < 0.7
+
+
+def test_an_episode_has_one_goal(rng):
+    """So its return, and several steps of it, are of one goal too: what bounds a value is what was paid for that goal."""
+    n, lengths = 40, [6] * 40
+    steps = episodes(rng, lengths, ["fell"] * n)
+    reached, wanted = np.float32(rng.uniform(-1, 0, (n, GOALS))), np.float32(rng.uniform(0, 1, (n, GOALS)))
+    told = towards(steps, reached, wanted, hindsight=0.5, lengthscale=0.5, offset=9.0, rng=rng)
+    settings = dataclasses.replace(SETTINGS, return_bound=True, n_step=3)
+    rows = experience(Lesson(told), settings)
+    goals = rows.obs[:, -GOALS:]
+    np.testing.assert_array_equal(goals, rows.next_obs[:, -GOALS:])
+    own = (goals == reached[steps.solution]).all(axis=1)
+    assert 0.2 < own.mean() < 0.8
+    np.testing.assert_array_equal(goals[~own], wanted[steps.solution][~own])
+    for t, whose in enumerate(steps.solution):
+        rest = np.flatnonzero((steps.solution == whose) & (np.arange(len(own)) >= t))
+        paid = (steps.reward[rest] + 9.0) * similarity(reached[[whose]], goals[[t]], 0.5)
+        paid = paid * settings.discount ** np.arange(len(rest))
+        assert rows.bound[t] == pytest.approx(paid.sum()), "what is paid for this row's goal, to the end"
+        assert rows.reward[t] == pytest.approx(paid[:3].sum())
 
 
 def test_climbing_with_a_goal(rng):

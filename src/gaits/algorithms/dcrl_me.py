@@ -64,7 +64,7 @@ class DcrlMeSettings(TD3Settings):
     reward_offset: float | None = None
     """Added to every reward before those below zero become zero; None: what makes the task's lowest objective zero."""
     hindsight: float = 0.5
-    """Share of transitions that are told that what was reached had been wanted."""
+    """Share of episodes that are told that what was reached had been wanted."""
     shared_basin: bool = True
     """Whether the actor begins as the first solution, so that all kinds of offspring can be crossed, or on its own."""
 

@@ -44,12 +44,12 @@ def towards(
     """Steps as critics with goals learn from them: states end with the goal, and the reward is S max(r + offset, 0).
 
     ``reached`` and ``wanted`` (n, k) are those of each solution. A reward below zero would pay for missing the goal. A share
-    ``hindsight`` of the steps is told that what was reached had been wanted (as in Andrychowicz et al., 2017).
+    ``hindsight`` of the episodes is told that what was reached had been wanted (as in Andrychowicz et al., 2017). All steps
+    of one have the same goal: what sums them up, as returns do, sums up what one policy was paid for one thing.
     """
-    got, goal = reached[steps.solution], wanted[steps.solution]
-    goal = np.where((rng.random(len(goal)) < hindsight)[:, None], got, goal)
-    reward = similarity(got, goal, lengthscale) * np.maximum(steps.reward + offset, 0.0)
-    return dataclasses.replace(told(steps, goal), reward=reward)
+    goal = np.where((rng.random(len(wanted)) < hindsight)[:, None], reached, wanted)
+    share = similarity(reached, goal, lengthscale)[steps.solution]
+    return dataclasses.replace(told(steps, goal[steps.solution]), reward=share * np.maximum(steps.reward + offset, 0.0))
 
 
 def fold(actor: MLP, vector: np.ndarray, goals: np.ndarray) -> np.ndarray:

@@ -1,7 +1,8 @@
 """A critic of measures that are shares of an episode's steps, such as the time that a foot is on the ground.
 
 What each step adds to a measure is known, so the sums to the end of an episode are too: a policy's actions have values for
-its measures as they have for its return. Nothing here is bootstrapped, for the episodes were played to their end.
+its measures as they have for its return. Nothing here is bootstrapped: what was not played, because of the step limit, is
+not in the sums.
 """
 
 from __future__ import annotations
