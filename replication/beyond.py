@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from kept import PLACES, Kept, cell, kept, markdown, paper
@@ -19,15 +21,23 @@ GATE = "qd_walker", 100_000
 """Where the gates stand."""
 
 
+def own(run: Kept) -> dict[str, Any]:
+    """What its algorithm's settings are by default."""
+    return json.loads(json.dumps(asdict(settings_for(make_task(run.config["task"]), run.config["algorithm"], {}))))
+
+
+def difference(settings: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
+    """Those that the others have not, or not so."""
+    return {name: value for name, value in settings.items() if value != others.get(name)}
+
+
+def words(settings: dict[str, Any]) -> str:
+    return ", ".join(f"`{name}` {str(value).lower().strip('[]')}" for name, value in settings.items())
+
+
 def changed(run: Kept) -> str:
     """Settings that are not the algorithm's own."""
-    own = asdict(settings_for(make_task(run.config["task"]), run.config["algorithm"], {}))
-    given = {name: value for name, value in run.config["settings"].items() if value != as_json(own.get(name))}
-    return ", ".join(f"`{name}` {str(value).lower()}" for name, value in given.items())
-
-
-def as_json(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
+    return words(difference(run.config["settings"], own(run)))
 
 
 def name(run: Kept) -> str:
@@ -98,6 +108,37 @@ def processor(run: Kept) -> str:
     spent, done = (run.memory[column].diff() for column in ("cpu_seconds", "evaluations"))
     going = spent >= 0  # it begins at 0 again when a run is resumed
     return f"{100 * spent[going].sum() / done[going].sum():.1f}"
+
+
+def nearest(run: Kept) -> Kept | None:
+    """Of the runs with the same task, algorithm and seed and fewer settings changed, the one that is least unlike."""
+    same = ("task", "algorithm", "seed")
+    mine, default = run.config["settings"], own(run)
+
+    def distance(other: Kept) -> tuple[int, int]:
+        theirs = other.config["settings"]
+        return len(difference(mine, theirs)), len(difference(theirs, default))
+
+    others = [other for other in kept() if all(other.config[key] == run.config[key] for key in same)]
+    return min((other for other in others if distance(other)[1] < distance(run)[1]), key=distance, default=None)
+
+
+def changes() -> str:
+    """What each change of settings does to QD score and processor time, against the run that has all but it."""
+    rows = []
+    for task, place in PLACES.items():
+        for run in runs(task):
+            if (other := nearest(run)) is None:
+                continue
+            mine, theirs = run.config["settings"], other.config["settings"]
+            after = min(run.end, other.end)
+            after = max((point for point in POINTS if point <= after), default=after)
+            scores = [one.at("qd_score", after) for one in (run, other)]
+            row = [place, name(other), words(difference(mine, theirs)), str(run.config["seed"]), f"{after:,}"]
+            row += [f"{scores[0]:,.0f} / {scores[1]:,.0f} = {scores[0] / scores[1]:.2f}"]
+            rows.append([*row, " / ".join(processor(one) or "–" for one in (run, other))])
+    head = ["", "", "changed to", "seed", "after", "QD score, with / without", "core seconds per 100"]
+    return markdown(head, rows)
 
 
 def ratios(task: str, one: str, other: str, after: int) -> list[float]:

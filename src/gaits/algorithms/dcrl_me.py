@@ -49,10 +49,12 @@ class DcrlMeSettings(TD3Settings):
     """States per step."""
     shared_states: bool = True
     """Whether all offspring of an iteration climb over the same states, or each over its own."""
-    critic_steps: int = 1200
+    critic_steps: int = 2400
     """Critic training steps per iteration."""
     critic_batch: int = 100
     """Transitions per critic training step."""
+    critic_hidden: tuple[int, ...] = (128, 128)
+    """Hidden layers of each critic."""
     timeout_terminal: bool = False
     """Whether the step limit counts as an end beyond which there is no value."""
     layer_norm: bool = True
