@@ -47,8 +47,8 @@ def name(run: Kept) -> str:
 
 def runs(task: str) -> list[Kept]:
     """Of a task: the paper's PGA-MAP-Elites, what came after it, and their variants, each by seed."""
-    own = [run for run in kept() if run.config["task"] == task and run.config["algorithm"] in LEARNERS]
-    return sorted(own, key=lambda run: (LEARNERS.index(run.config["algorithm"]), name(run), run.config["seed"]))
+    chosen = [run for run in kept() if run.config["task"] == task and run.config["algorithm"] in LEARNERS]
+    return sorted(chosen, key=lambda run: (LEARNERS.index(run.config["algorithm"]), name(run), run.config["seed"]))
 
 
 def against(run: Kept, evaluations: int) -> float:

@@ -151,6 +151,23 @@ def test_ratios_are_of_one_seed_and_one_length(beyond):
     assert told["DCRL-MAP-Elites", "3"] == ["60", "70"]
 
 
+def test_a_change_is_told_against_the_run_that_has_all_but_it(beyond):
+    """Ladders too: a run with two settings changed stands beside the one with the first of them, of the same seed."""
+    small, both = {"critic_steps": 600}, {"critic_steps": 600, "critic_hidden": (64,)}
+    page = beyond(
+        *(("dcrl_me", seed, [10, 20, 90]) for seed in (1, 2)),
+        ("dcrl_me", 1, [10, 30], small),
+        ("dcrl_me", 1, [10, 15], both),
+        ("dcrl_me", 3, [10, 15], small),
+        ("pga_me", 1, [10, 15], {"critic_steps": 600}),
+    )
+    title = "DCRL-MAP-Elites"
+    assert [row[1:6] for row in rows(page.changes())] == [
+        [title, "`critic_steps` 600", "1", "50,000", "30 / 20 = 1.50"],
+        [f"{title}, `critic_steps` 600", "`critic_hidden` 64", "1", "50,000", "15 / 30 = 0.50"],
+    ]
+
+
 def test_the_goal_is_the_papers_last_score(beyond):
     theirs = sys.modules["kept"].paper("qd_score", "pga_me", "qd_walker")
     page = beyond(("dcrl_me", 1, [0.1 * theirs, 1.1 * theirs, 1.2 * theirs]), ("dcrl_me", 2, [1.0, 0.5 * theirs]))
