@@ -6,6 +6,7 @@ from conformance.algorithm import AlgorithmSuite, small_task
 
 import gaits
 from gaits.algorithms.cma_mega_td3 import CmaMegaTd3, CmaMegaTd3Settings
+from gaits.episodes import Pool, make_job
 from gaits.gradients.goals import fold, scaled
 from gaits.search import Search
 
@@ -44,6 +45,45 @@ def test_every_evaluation_is_inserted_and_none_is_a_sample():
     away = (branches[1:] - point).astype(float)
     left = away - away @ np.linalg.pinv(jacobian.astype(float)) @ jacobian
     assert np.abs(left).max() < 1e-4 * max(np.abs(away).max(), 1), "branches are the point and its displacements"
+
+
+def test_labels_in_the_buffer_are_the_discounted_contacts_of_the_episodes():
+    """Of the very episodes that were played, traced, and summed up step by step."""
+    task = small_task()
+    algorithm = CmaMegaTd3(task, CmaMegaTd3Settings(**SMALL), np.random.SeedSequence(0))
+    expected = []
+    with gaits.LocalEvaluator(task, workers=1) as evaluator:
+        for seeds in ([0], range(1, 8)):
+            batch = algorithm.ask()
+            algorithm.tell(evaluator.evaluate(batch.solutions, seeds, transitions=True))
+            job = make_job(task, batch, seeds, trace=True)
+            Pool(1).play(task, job)
+            for trace in (job.traces[i] for i in range(len(seeds))):
+                contacts = trace.contacts[:, list(task.problem.measured_feet)]
+                for t in range(len(contacts)):
+                    weights = 0.01 * 0.99 ** np.arange(len(contacts) - t)
+                    expected.append([weights.sum(), *(weights @ contacts[t:])])
+    buffer = algorithm.td3.buffer
+    np.testing.assert_allclose(buffer.sums[: buffer.size], expected, rtol=1e-5)
+    assert 0 < buffer.sums[: buffer.size, 1].mean() < buffer.sums[: buffer.size, 0].mean()
+
+
+def test_refined_branches_climb_the_critic():
+    with gaits.LocalEvaluator(small_task(), workers=1) as evaluator:
+        plain, refined = (
+            CmaMegaTd3(small_task(), CmaMegaTd3Settings(**SMALL, refine_steps=n), np.random.SeedSequence(0)) for n in (0, 3)
+        )
+        for algorithm in (plain, refined):
+            search = Search(algorithm, evaluator, seed_key=0)
+            search.iterate()  # nothing is refined while there is no experience
+            algorithm.tell(evaluator.evaluate(algorithm.ask().solutions, [3], transitions=True))
+    before = plain.ask().solutions
+    goals = np.repeat(plain.td3.goal[None], len(before) - 1, axis=0)
+    climbed = plain.td3.vary(before[1:], 3, SMALL["climb_batch"], 0.001, goals, shared=True)
+    after = refined.ask().solutions
+    np.testing.assert_array_equal(after[0], before[0])  # the actor is offered as it is
+    np.testing.assert_array_equal(after[1:], climbed)
+    assert (after[1:] != before[1:]).any()
 
 
 def test_a_task_that_does_not_tell_what_a_step_measures():
