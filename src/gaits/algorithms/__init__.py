@@ -63,7 +63,7 @@ ALGORITHMS = {
     ),
     "pga_budget": AlgorithmEntry(
         "PGA-MAP-Elites (budget)",
-        "the same, with four times the critic's steps",
+        "the same, with more learning from every evaluation",
         against_luck(PgaMe),
         PgaBudgetSettings,
     ),

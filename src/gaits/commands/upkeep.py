@@ -35,6 +35,8 @@ def prune(
 ) -> None:
     """Delete the checkpoints of finished runs, which then cannot be made longer. All else stays.
 
+    A policy that takes measures (gaits export RUN --conditioned) is part of the checkpoint: export it before.
+
     Example: gaits prune runs/paper
     """
     from gaits.console import say

@@ -273,7 +273,8 @@ class Record:
     def asked(self, cell: int) -> Elite:
         """The policy that takes measures, told those in the middle of a cell, filled or not."""
         if not self.conditioned:
-            raise NotThere(f"{self.name} has no policy that can be asked for a gait; unpruned runs of dcrl_me have one.")
+            able = "unpruned runs of dcrl_me and cma_mega_td3 have one"
+            raise NotThere(f"{self.name} has no policy that can be asked for a gait; {able}.")
         archive = self._read(solutions=False)
         if not 0 <= cell < archive.cells:
             raise NotThere(f"{self.name} has no cell {cell}; they are numbered from 0 to {archive.cells - 1}.")

@@ -52,7 +52,10 @@ def load_conditioned(run: Run) -> Conditioned:
     algorithm: Any = run.config.make_algorithm()
     found = checkpoint.available(run.folder / "checkpoint")
     if not found:
-        raise ValueError(f"{run.folder} has no checkpoint, which is where its policy that takes measures is kept.")
+        raise ValueError(
+            f"{run.folder} has no checkpoint, which is where its policy that takes measures is kept. "
+            "If it was pruned, it has to be trained again."
+        )
     directory, search = RunDirectory(run.folder, run.config), Search(algorithm, None, seed_key=0)  # type: ignore[arg-type]
     try:
         directory.take(search, checkpoint.load(found[0], run.config.id, directory.state(search)))
