@@ -30,6 +30,8 @@ RUNS = {
     "cma_maega_td3_es paper": ("cma_maega_td3_es", {**MEGA, "td3_schedule": "paper"}, 110),
     "cma_mega_td3 overlap": ("cma_mega_td3", {**MEASURES, "td3_schedule": "overlap"}, 60),
     "cma_mega_td3 paper": ("cma_mega_td3", {**MEASURES, "td3_schedule": "paper"}, 60),
+    "cma_maega_td3 overlap": ("cma_maega_td3", {**MEASURES, "td3_schedule": "overlap"}, 60),
+    "cma_maega_td3 paper": ("cma_maega_td3", {**MEASURES, "td3_schedule": "paper"}, 60),
     "pga_me overlap": ("pga_me", {**PGA, "td3_schedule": "overlap"}, 60),
     "pga_me paper": ("pga_me", {**PGA, "td3_schedule": "paper"}, 60),
     "pga_budget overlap": ("pga_budget", {**PGA, "pg_steps": 5, "td3_schedule": "overlap"}, 60),

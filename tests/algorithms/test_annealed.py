@@ -28,6 +28,11 @@ class TestCmaMaegaTd3Es(AlgorithmSuite):
     settings = {"batch_size": 8, "es_samples": 8, "gradient_states": 64, **CRITIC}  # noqa: RUF012
 
 
+class TestCmaMaegaTd3(AlgorithmSuite):
+    name = "cma_maega_td3"
+    settings = {"batch_size": 8, "measure_steps": 3, "climb_steps": 2, "climb_batch": 8, **CRITIC}  # noqa: RUF012
+
+
 def make(name, **settings):
     entry = ALGORITHMS[name]
     return entry.make(small_task(), entry.settings(**settings), np.random.SeedSequence(0))

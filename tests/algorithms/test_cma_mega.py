@@ -18,7 +18,7 @@ from gaits.algorithms.cma_mega import (
     cma_mega_es,
     cma_mega_td3_es,
 )
-from gaits.gradients import TD3, EvolutionStrategy
+from gaits.gradients import TD3, CriticGradient, EvolutionStrategy
 from gaits.gradients.networks import NO_GOAL
 from gaits.search import Search
 
@@ -52,6 +52,16 @@ class TestConformanceWithACriticAndAnotherSource(TestConformanceWithACritic):
         source = EvolutionStrategy(settings.es_samples, settings.es_sigma, es_seed)
         critic = TD3(small_task().policy, settings, td3_seed)
         return CmaMega(small_task(), settings, seeds, objective=source, measures=source, critic=critic)
+
+
+def test_a_source_that_does_not_tell_measures_is_refused():
+    settings = CmaMegaTd3EsSettings(**TD3_SMALL)
+    critic = TD3(small_task().policy, settings, 0)
+    source = CriticGradient(critic, 32)
+    algorithm = CmaMega(small_task(), settings, [1, 2, 3], objective=source, measures=source, critic=critic)
+    algorithm.ask()
+    with pytest.raises(ValueError, match="CriticGradient gave the gradients of 0 measures, and the task has 1"):
+        algorithm.tell(made_up([1.0], np.full((1, 1), 0.5)))
 
 
 class Transcription:

@@ -26,6 +26,11 @@ class TestConformance(AlgorithmSuite):
     settings = {**SMALL, "refine_steps": 1}  # noqa: RUF012
 
 
+class TestConformanceWithPlainGradients(AlgorithmSuite):
+    name = "cma_mega_td3"
+    settings = {**SMALL, "gradients": "plain", "gradient_states": 32, "td3_schedule": "paper"}  # noqa: RUF012
+
+
 def test_every_evaluation_is_inserted_and_none_is_a_sample():
     with gaits.LocalEvaluator(small_task(), workers=2) as evaluator:
         algorithm = CmaMegaTd3(small_task(), CmaMegaTd3Settings(**SMALL), np.random.SeedSequence(0))
@@ -34,6 +39,7 @@ def test_every_evaluation_is_inserted_and_none_is_a_sample():
             done = search.iterate()
             assert sum(len(one.cell) for one in done.insertions) == 8
             assert search.counters.evaluations == 8 * iteration
+            assert np.isfinite(done.metrics["measure_loss"]) == (iteration > 1)
         assert len(algorithm.ask()) == 1  # the point
         results = evaluator.evaluate(algorithm.asked, [3], transitions=True)
         algorithm.tell(results)
@@ -88,5 +94,5 @@ def test_refined_branches_climb_the_critic():
 
 def test_a_task_that_does_not_tell_what_a_step_measures():
     task = gaits.make_task("mj_hopper", hidden=(8,))
-    with pytest.raises(ValueError, match=r"mj_hopper does not tell step by step .* dcrl_me"):
+    with pytest.raises(ValueError, match=r"mj_hopper does not tell step by step .* cma_mega_es"):
         CmaMegaTd3(task, CmaMegaTd3Settings(**SMALL), np.random.SeedSequence(0))

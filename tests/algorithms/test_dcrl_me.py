@@ -7,6 +7,7 @@ from conformance.algorithm import AlgorithmSuite, made_up, small_task
 import gaits
 from gaits.algorithms.dcrl_me import DcrlMe, DcrlMeSettings
 from gaits.gradients.goals import fold, scaled
+from gaits.runs.conditioned import load_conditioned
 from gaits.search import Search
 
 SMALL = {"batch_size": 8, "critic_steps": 3, "critic_batch": 16, "critic_hidden": (8,), "pg_steps": 2, "pg_batch": 8}
@@ -15,6 +16,11 @@ SMALL = {"batch_size": 8, "critic_steps": 3, "critic_batch": 16, "critic_hidden"
 class TestConformance(AlgorithmSuite):
     name = "dcrl_me"
     settings = {**SMALL, "return_bound": True, "n_step": 3, "layer_norm": True, "balanced": True}  # noqa: RUF012
+
+
+class TestConformanceAgainstLuck(AlgorithmSuite):
+    name = "dcrl_me"
+    settings = {**SMALL, "challenge": True, "reevaluate": 2}  # noqa: RUF012
 
 
 def make(**settings):
@@ -96,3 +102,9 @@ def test_failed_episodes_teach_nothing():
 def test_shares_that_leave_nothing(shares):
     with pytest.raises(ValueError, match=r"share|hindsight"):
         make(**shares)
+
+
+def test_a_run_against_luck_has_a_policy_that_takes_measures(tmp_path):
+    run = gaits.train(small_task(), "dcrl_me", evaluations=16, out=tmp_path / "run", challenge=True, **SMALL)
+    network = load_conditioned(run)
+    assert network.solution([0.5]).shape == (run.task.solution_dim,)

@@ -10,6 +10,7 @@ from conformance.algorithm import AlgorithmSuite, made_up, small_task
 
 import gaits
 from gaits.algorithms import ALGORITHMS
+from gaits.algorithms.luck import worse_of
 from gaits.archives import NO_SEED
 from gaits.search import Search, episode_seeds
 
@@ -66,6 +67,27 @@ def test_a_challenger_counts_with_the_worse_of_two_episodes():
     algorithm.tell(results([16, 45, 99], [0.1, 0.9, 0.6], [8, 6, 7], failed=np.array([False, False, True])))
     # Worse on the elite's episode, but better than the elite; in another cell there; and broken there.
     assert elites(algorithm) == {0: (16, 8), 1: (20, 6), 2: (30, 7), 3: (45, 6)}
+
+
+def test_what_is_learnt_is_the_episode_that_counts():
+    """Of a solution that was played twice, the steps of the worse episode; in the order of the solutions."""
+    task = small_task(max_steps=20)
+    solutions = np.stack([task.init(np.random.default_rng(i)) for i in range(4)])
+    with gaits.LocalEvaluator(task, workers=1) as evaluator:
+        first = evaluator.evaluate(solutions, range(4), transitions=True)
+        rows = np.array([1, 3])
+        second = evaluator.evaluate(solutions[rows], [8, 9], transitions=True)
+    second = dataclasses.replace(second, objective=first.objective[rows] + [-1, 1])  # the first of them was lucky
+    merged = worse_of(first, rows, second)
+    np.testing.assert_array_equal(merged.seeds[:, 0], [0, 8, 2, 3])
+    expected = []
+    for i, seed in enumerate([0, 8, 2, 3]):
+        played, whose = (second, 0) if seed == 8 else (first, i)
+        expected.append(played.transitions.obs[played.transitions.solution == whose])
+    np.testing.assert_array_equal(merged.transitions.obs, np.concatenate(expected))
+    np.testing.assert_array_equal(merged.transitions.solution, np.repeat(range(4), [len(one) for one in expected]))
+    np.testing.assert_array_equal(merged.length, [len(one) for one in expected])
+    assert merged.transitions.solution.size == len(merged.transitions.reward)
 
 
 def test_an_elite_that_is_played_again_has_the_mean_of_its_episodes():

@@ -16,6 +16,11 @@ class TestConformance(AlgorithmSuite):
     settings = SMALL
 
 
+class TestConformanceWithABudget(AlgorithmSuite):
+    name = "pga_budget"
+    settings = SMALL
+
+
 @pytest.fixture
 def evaluator():
     with gaits.LocalEvaluator(small_task(), workers=2) as evaluator:

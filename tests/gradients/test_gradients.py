@@ -9,7 +9,16 @@ from conformance.gradient_source import TASK, GradientSourceSuite, evaluate
 
 from gaits import states
 from gaits.evaluation.results import Transitions
-from gaits.gradients import TD3, CriticGradient, EvolutionStrategy, ExactGradients, Lesson, TD3Settings
+from gaits.gradients import (
+    TD3,
+    CriticGradient,
+    Displacement,
+    EvolutionStrategy,
+    ExactGradients,
+    Lesson,
+    MeasureCritic,
+    TD3Settings,
+)
 from gaits.gradients.es import centred_ranks
 from gaits.policies import MLP
 
@@ -55,6 +64,90 @@ class TestCriticGradient(GradientSourceSuite):
 
         steps = np.float32(1e-2) * np.eye(solution.size, dtype=np.float32)
         return np.array([[value(solution + step) - value(solution - step) for step in steps]])
+
+
+class TestCriticGradientOfMeasures(TestCriticGradient):
+    """With a critic that has seen what each step added to a measure, in episodes of one step."""
+
+    rows = 2
+
+    def learnt(self, seed):
+        settings = TD3Settings(critic_hidden=(32, 32), critic_learning_rate=3e-3, discount=0.0)
+        td3 = TD3(self.policy, settings, seed, sums=2)
+        obs, action = np.random.default_rng(0).uniform(-1, 1, (2, 3000, 1)).astype(np.float32)
+        over, not_cut = np.ones(3000, bool), np.zeros(3000, bool)
+        steps = Transitions(obs, action, self.reward(obs, action), obs, over, not_cut, np.arange(3000))
+        td3.remember(Lesson(steps, flags=self.measured(obs, action)))
+        td3.learn()
+        critic = MeasureCritic(self.policy, td3, measures=1, steps=600, seed=seed)
+        critic.train()
+        return td3, critic
+
+    def make(self, seed):
+        td3, critic = self.learnt(seed)
+        return CriticGradient(td3, 2000, critic)
+
+    def copy_state(self, source, other):
+        super().copy_state(source, other)
+        other.restore(states.copy(source.state(), like=other.state()))
+
+    @staticmethod
+    def measured(obs, action):
+        return 0.5 + 0.4 * np.tanh(2 * action - obs)
+
+    def values(self, vector):
+        """Of the objective and of the measure, over the states that the critics have seen."""
+        obs = np.linspace(-1, 1, 500).astype(np.float32)[:, None]
+        action = self.policy.act(vector, obs)
+        return np.array([self.reward(obs, action).mean(), self.measured(obs, action).mean()])
+
+    def truth(self, solution):
+        steps = np.float32(1e-2) * np.eye(solution.size, dtype=np.float32)
+        return np.transpose([(self.values(solution + step) - self.values(solution - step)) / 0.02 for step in steps])
+
+
+class TestDisplacement(TestCriticGradientOfMeasures):
+    """Where Adam gets to on what the critics have learnt."""
+
+    def make(self, seed):
+        td3, critic = self.learnt(seed)
+        return Displacement(td3, 20, 1000, 0.01, critic)
+
+    def truth(self, solution):
+        return np.stack([self.climbed(solution, row) for row in range(self.rows)]) - solution
+
+    def climbed(self, solution, row):
+        solution, m, v = np.float64(solution), 0, 0
+        for t in range(1, 21):
+            gradient = super().truth(np.float32(solution))[row]
+            m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2
+            solution = solution + 0.01 * m / (1 - 0.9**t) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        return solution
+
+
+@pytest.mark.parametrize("measures", [False, True])
+def test_critics_that_know_nothing_give_random_directions(measures):
+    td3 = TD3(MLP(3, (5,), 2), TD3Settings(critic_hidden=(4,)), 0, sums=3)
+    source = CriticGradient(td3, 8, MeasureCritic(MLP(3, (5,), 2), td3, 2, 1, 0) if measures else None)
+    gradients = [source.jacobian(np.zeros(32, np.float32), None) for _ in range(50)]  # N(0, I)
+    assert gradients[0].shape == (3 if measures else 1, 32)
+    assert np.std(gradients) == pytest.approx(1, rel=0.1)
+
+
+@pytest.mark.parametrize(("schedule", "trained"), [("overlap", [300, 300]), ("paper", [0, 300])])
+def test_measures_are_learnt_as_the_schedule_says(schedule, trained):
+    """While episodes run, or before the next gradient, on what the last iteration left."""
+    td3 = TD3(MLP(3, (5,), 2), TD3Settings(critic_hidden=(4,), td3_schedule=schedule, critic_batch=4), 0, sums=3)
+    rng = np.random.default_rng(0)
+    obs, action, flags = (np.float32(rng.normal(size=(20, n))) for n in (3, 2, 2))
+    never = np.zeros(20, bool)
+    td3.remember(Lesson(Transitions(obs, action, rng.normal(size=20), obs, never, never, np.zeros(20, int)), flags=flags))
+    critic = MeasureCritic(MLP(3, (5,), 2), td3, 2, steps=300, seed=0)
+    source, counts = CriticGradient(td3, 8, critic), []
+    for step in (source.prepare, lambda: source.jacobian(np.zeros(32, np.float32), None)):
+        step()
+        counts.append(critic.trained)
+    assert counts == trained
 
 
 def slow_gradients(noise, sigma, objective, measures):

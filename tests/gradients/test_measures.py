@@ -68,7 +68,7 @@ def test_solutions_climb_what_is_measured(layer_norm):
         critic.train()
     assert critic.loss < 2e-3
     phi = POLICY.init(np.random.default_rng(3))
-    _, one, other = phi + Displacement(td3, critic, 60, 128, 0.01).jacobian(phi, None)
+    _, one, other = phi + Displacement(td3, 60, 128, 0.01, critic).jacobian(phi, None)
     first = POLICY.act(one, obs[:500])[:, 0] - POLICY.act(phi, obs[:500])[:, 0]
     assert first.mean() > 0.3
     second = np.tanh(obs[:500, 0]) * (POLICY.act(other, obs[:500])[:, 1] - POLICY.act(phi, obs[:500])[:, 1])
@@ -100,6 +100,66 @@ def test_the_gradient_of_a_share_is_the_difference_it_makes():
             slope = (share(phi + step, head) - share(phi - step, head)) / 2e-4
             if abs(slope) > 1e-4:
                 assert np.sign(moved[i]) == np.sign(slope)
+
+
+@pytest.mark.parametrize("layer_norm", [False, True])
+def test_training_is_adam_down_the_squared_error(layer_norm):
+    """Against JAX's derivative of the loss as it is written, with Adam in float64, over several minibatches."""
+    import jax
+    import jax.numpy as jnp
+
+    td3, critic = make(layer_norm=layer_norm, critic_learning_rate=0.01, critic_batch=8)
+    fill(td3, n=30)
+    critic.steps, which = 6, np.random.default_rng(7).integers(30, size=(6, 8))
+    td3.buffer.draw = lambda rng, *shape: which
+    x, sums = td3.buffer.rows[:, :5], td3.buffer.sums
+    shape = MLP(5, (32,), 3)
+
+    def loss(psi, rows):
+        (w, b), (v, c) = shape.layers(psi)
+        z = x[rows] @ w.T + b
+        if layer_norm:
+            z = (z - z.mean(1, keepdims=True)) / jnp.sqrt(z.var(1, keepdims=True) + 1e-5)
+        return ((jnp.maximum(z, 0) @ v.T + c - sums[rows]) ** 2).sum(1).mean()
+
+    psi, m, v, losses = np.float64(critic.psi), 0, 0, []
+    for t, rows in enumerate(which, 1):
+        value, gradient = jax.value_and_grad(loss)(jnp.asarray(psi, jnp.float32), rows)
+        gradient = np.float64(gradient)
+        m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2
+        psi = psi - 0.01 * m / (1 - 0.9**t) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        losses.append(float(value))
+    critic.train()
+    assert critic.loss == pytest.approx(np.mean(losses), rel=1e-4)
+    np.testing.assert_allclose(critic.psi, psi, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("layer_norm", [False, True])
+def test_gradients_are_those_of_the_share(layer_norm):
+    """Of mean ψ_j / ψ_0, as JAX differentiates it."""
+    import jax
+    import jax.numpy as jnp
+
+    td3, critic = make(goal_dim=1, layer_norm=layer_norm)
+    obs = fill(td3, n=50)
+    td3.goal = np.float32([0.4])
+    critic.psi[-3] += 2.0  # the first output's bias: no share of next to nothing
+    shape, phi = MLP(6, (32,), 3), POLICY.init(np.random.default_rng(3))
+    td3.buffer.draw = lambda rng, *shape: np.arange(50)
+
+    def share(phi, head):
+        action = obs[:, :3]
+        for w, b in POLICY.layers(phi):
+            action = jnp.tanh(action @ w.T + b)
+        (w, b), (v, c) = shape.layers(jnp.asarray(critic.psi))
+        z = jnp.concatenate([obs[:, :3], jnp.full((50, 1), 0.4), action], axis=1) @ w.T + b
+        if layer_norm:
+            z = (z - z.mean(1, keepdims=True)) / jnp.sqrt(z.var(1, keepdims=True) + 1e-5)
+        out = jnp.maximum(z, 0) @ v.T + c
+        return (out[:, head] / out[:, 0]).mean()
+
+    expected = [jax.grad(share)(jnp.asarray(phi), head) for head in (1, 2)]
+    np.testing.assert_allclose(critic.gradients(phi, 50), expected, rtol=2e-3, atol=2e-6)
 
 
 def test_goals_of_measures():

@@ -276,8 +276,6 @@ def test_nothing_is_learnt_from_an_empty_buffer():
     before = td3.greedy.copy()
     td3.learn()
     np.testing.assert_array_equal(td3.greedy, before)
-    gradients = [td3.gradient(before, 8) for _ in range(50)]  # N(0, I)
-    assert np.std(gradients) == pytest.approx(1, rel=0.1)
 
 
 def test_the_schedules(rng):

@@ -25,7 +25,15 @@ HOPPER = {
     "map_elites_line": ({"iso_sigma": 0.1}, 2000),
     "sep_cma_mae": ({"batch_size": 100, "sigma0": 0.2}, 2000),
     "cma_maega_es": ({"batch_size": 40, "es_samples": 40}, 2000),
+    "cma_maega_td3_es": ({"batch_size": 40, "es_samples": 40, **CRITIC}, 2400),
+    "cma_maega_td3": ({"batch_size": 40, "measure_steps": 50, **CRITIC}, 1500),
+    "pga_budget": ({"batch_size": 40, "iso_sigma": 0.05, "pg_steps": 20, **CRITIC}, 1500),
 }
+PROJECTION = ("cma_mega", "cma_maega")
+
+
+def test_none_is_left_out():
+    assert {*HOPPER, *PROJECTION} == set(ALGORITHMS)
 
 
 @pytest.mark.parametrize("name", HOPPER)
@@ -36,6 +44,16 @@ def test_hopping(name, tmp_path):
     first, last = metrics.iloc[0], metrics.iloc[-1]
     assert last["qd_score"] > 1.5 * first["qd_score"]
     assert last["objective_max"] > 1.5 * first["objective_max"]
+    assert last["coverage"] > first["coverage"]
+
+
+@pytest.mark.parametrize("luck", [{"challenge": True}, {"reevaluate": 4}])
+def test_hopping_against_luck(luck, tmp_path):
+    settings, evaluations = HOPPER["dcrl_me"]
+    task = small_task(max_steps=150)
+    metrics = gaits.train(task, "dcrl_me", evaluations=evaluations, out=tmp_path / "run", **settings, **luck).metrics
+    first, last = metrics.iloc[0], metrics.iloc[-1]
+    assert last["qd_score"] > 1.5 * first["qd_score"]
     assert last["coverage"] > first["coverage"]
 
 

@@ -10,8 +10,10 @@ from gaits.algorithms.cma_maega import (
     CmaMaegaEsSettings,
     CmaMaegaSettings,
     CmaMaegaTd3EsSettings,
+    CmaMaegaTd3Settings,
     cma_maega,
     cma_maega_es,
+    cma_maega_td3,
     cma_maega_td3_es,
 )
 from gaits.algorithms.cma_mega import (
@@ -68,7 +70,7 @@ ALGORITHMS = {
         PgaBudgetSettings,
     ),
     "dcrl_me": AlgorithmEntry(
-        "DCRL-MAP-Elites", "elites climb critics that are told their measures", DcrlMe, DcrlMeSettings, True
+        "DCRL-MAP-Elites", "elites climb critics that are told their measures", against_luck(DcrlMe), DcrlMeSettings, True
     ),
     "me_es": AlgorithmEntry("ME-ES", "evolution strategies from elites, towards return or novelty", MeEs, MeEsSettings),
     "map_elites": AlgorithmEntry(
@@ -91,6 +93,13 @@ ALGORITHMS = {
         "CMA-MEGA (TD3, ES) that searches with an annealed archive",
         cma_maega_td3_es,
         CmaMaegaTd3EsSettings,
+    ),
+    "cma_maega_td3": AlgorithmEntry(
+        "CMA-MAEGA (TD3)",
+        "CMA-MEGA (TD3) that searches with an annealed archive",
+        cma_maega_td3,
+        CmaMaegaTd3Settings,
+        True,
     ),
     "cma_mega": AlgorithmEntry(
         "CMA-MEGA", "branches along exact gradients; for functions such as lp_sphere", cma_mega, CmaMegaSettings

@@ -12,6 +12,7 @@ import numpy as np
 
 from gaits.algorithms.base import spawn_ints
 from gaits.algorithms.cma_mega import CmaMega, CmaMegaEsSettings, CmaMegaSettings, CmaMegaTd3EsSettings
+from gaits.algorithms.cma_mega_td3 import CmaMegaTd3, CmaMegaTd3Settings
 from gaits.archives import AnnealingSettings
 from gaits.gradients import TD3, CriticGradient, EvolutionStrategy, ExactGradients
 from gaits.tasks.task import Task
@@ -44,6 +45,15 @@ class CmaMaegaTd3EsSettings(AnnealingSettings, CmaMegaTd3EsSettings):
         AnnealingSettings.__post_init__(self)
 
 
+@dataclass(frozen=True)
+class CmaMaegaTd3Settings(AnnealingSettings, CmaMegaTd3Settings):
+    """Settings of CMA-MAEGA (TD3): those of CMA-MEGA (TD3) and of the archive."""
+
+    def __post_init__(self) -> None:
+        CmaMegaTd3Settings.__post_init__(self)
+        AnnealingSettings.__post_init__(self)
+
+
 def cma_maega(task: Task, settings: CmaMaegaSettings, seed: np.random.SeedSequence) -> CmaMega:
     """CMA-MAEGA with exact gradients, for tasks that are functions."""
     source = ExactGradients(task.function)
@@ -64,3 +74,8 @@ def cma_maega_td3_es(task: Task, settings: CmaMaegaTd3EsSettings, seed: np.rando
     source = EvolutionStrategy(settings.es_samples, settings.es_sigma, es_seed, settings.tie_ranks)
     objective = CriticGradient(td3, settings.gradient_states)
     return CmaMega(task, settings, seeds, objective=objective, measures=source, critic=td3, annealing=settings)
+
+
+def cma_maega_td3(task: Task, settings: CmaMaegaTd3Settings, seed: np.random.SeedSequence) -> CmaMega:
+    """CMA-MAEGA (TD3): critics for the objective and for the measures."""
+    return CmaMegaTd3(task, settings, seed, annealing=settings)

@@ -160,6 +160,11 @@ class CmaMega:
             start += size
         # The objective's row is the first source's, the measures' rows the last source's; often they are one.
         jacobian = np.concatenate([jacobians[0][:1], jacobians[-1][1:]]).astype(np.float32, copy=False)
+        if len(jacobian) != 1 + first.measures.shape[1]:
+            raise ValueError(
+                f"{type(self.sources[-1]).__name__} gave the gradients of {len(jacobian) - 1} measures, and the task has "
+                f"{first.measures.shape[1]}. A critic tells them only if it is given a critic of measures."
+            )
         self.emitter.tell_dqd(point, first.objective, first.measures, jacobian[None], told)
         if self.critic is not None:
             self.experience = self._lesson(results)

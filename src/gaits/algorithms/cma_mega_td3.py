@@ -6,15 +6,17 @@ The paper's CMA-MEGA (TD3, ES) plays half of its episodes to estimate the measur
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-from gaits.algorithms.base import spawn_ints
+from gaits.algorithms.base import Iteration, spawn_ints
 from gaits.algorithms.cma_mega import CmaMega, CmaMegaSettings
+from gaits.archives import AnnealingSettings
 from gaits.checks import positive, whole_number
 from gaits.evaluation.results import Results
-from gaits.gradients import TD3, Displacement, Lesson, MeasureCritic, TD3Settings
+from gaits.gradients import TD3, CriticGradient, Displacement, Lesson, MeasureCritic, TD3Settings
 from gaits.gradients.experience import last_steps
 from gaits.gradients.goals import fold, scaled, told
 from gaits.tasks.task import Task
@@ -34,6 +36,10 @@ class CmaMegaTd3Settings(TD3Settings, CmaMegaSettings):
     """Training steps of the critic of measures per iteration."""
     timeout_terminal: bool = False
     """Whether the step limit counts as an end beyond which there is no value."""
+    gradients: Literal["displacement", "plain"] = "displacement"
+    """What rows of the Jacobian are: where the point gets to by climbing, or the critics' gradients at the point."""
+    gradient_states: int = 65_536
+    """States of the replay buffer that plain gradients are taken over (n_pg)."""
     climb_steps: int = 30
     """Steps of Adam from the point, whose displacement stands for a gradient."""
     climb_batch: int = 256
@@ -46,7 +52,7 @@ class CmaMegaTd3Settings(TD3Settings, CmaMegaSettings):
     def __post_init__(self) -> None:
         CmaMegaSettings.__post_init__(self)
         TD3Settings.__post_init__(self)
-        positive(self, "measure_steps", "climb_steps", "climb_batch", "climb_learning_rate")
+        positive(self, "measure_steps", "gradient_states", "climb_steps", "climb_batch", "climb_learning_rate")
         whole_number("refine_steps", self.refine_steps, 0)
         if self.batch_size < 6:
             raise ValueError(f"batch_size must be at least 6, the injected actor included; got {self.batch_size}.")
@@ -55,17 +61,26 @@ class CmaMegaTd3Settings(TD3Settings, CmaMegaSettings):
 class CmaMegaTd3(CmaMega):
     """Each iteration asks twice: the solution point alone, then the branches."""
 
-    def __init__(self, task: Task, settings: CmaMegaTd3Settings, seed: np.random.SeedSequence) -> None:
+    def __init__(
+        self,
+        task: Task,
+        settings: CmaMegaTd3Settings,
+        seed: np.random.SeedSequence,
+        annealing: AnnealingSettings | None = None,
+    ) -> None:
         *seeds, td3_seed, measure_seed = spawn_ints(seed, 5)
         k = len(task.ranges)
         empty = np.zeros(0, np.int64)
         task.problem.step_measures(task, np.zeros((0, task.obs_dim)), empty, np.zeros((0, k)))  # or say that it cannot
         td3 = TD3(task.policy, settings, td3_seed, goal_dim=k, sums=1 + k)
-        critic = MeasureCritic(task.policy, td3, k, settings.measure_steps, measure_seed)
-        how = settings.climb_steps, settings.climb_batch, settings.climb_learning_rate
-        source = Displacement(td3, critic, *how)
-        super().__init__(task, settings, seeds, objective=source, measures=source, critic=td3)
+        self.measure_critic = MeasureCritic(task.policy, td3, k, settings.measure_steps, measure_seed)
+        source = make_source(td3, self.measure_critic, settings)
+        super().__init__(task, settings, seeds, objective=source, measures=source, critic=td3, annealing=annealing)
         self.task, self.settings, self.td3, self.ranges = task, settings, td3, np.array(task.ranges)
+
+    def tell(self, results: Results) -> Iteration | None:
+        done = super().tell(results)
+        return done and replace(done, metrics={**done.metrics, "measure_loss": self.measure_critic.loss})
 
     def _lesson(self, results: Results) -> Lesson:
         """Steps that are told what their episode reached, and what they added to it."""
@@ -88,3 +103,10 @@ class CmaMegaTd3(CmaMega):
             return branches
         goals = np.repeat(self.td3.goal[None], len(branches), axis=0)
         return self.td3.vary(branches, s.refine_steps, s.climb_batch, s.climb_learning_rate, goals, shared=True)
+
+
+def make_source(td3: TD3, critic: MeasureCritic, settings: CmaMegaTd3Settings) -> Displacement | CriticGradient:
+    """Gradients of the objective and of the measures, from their critics."""
+    if settings.gradients == "plain":
+        return CriticGradient(td3, settings.gradient_states, critic)
+    return Displacement(td3, settings.climb_steps, settings.climb_batch, settings.climb_learning_rate, critic)

@@ -13,6 +13,7 @@ import numpy as np
 from gaits import memory
 from gaits.algorithms.base import Batch, Iteration, spawn_ints
 from gaits.algorithms.emitters import IsoLineEmitter
+from gaits.algorithms.luck import LuckSettings
 from gaits.algorithms.pga_me import INITIAL_SIGMA
 from gaits.algorithms.ribs_state import archive_state, restore_archive
 from gaits.archives import SEED, insert, make_archive, sample_rows
@@ -28,7 +29,7 @@ GOAL_WEIGHT = 0.1
 
 
 @dataclass(frozen=True)
-class DcrlMeSettings(TD3Settings):
+class DcrlMeSettings(LuckSettings, TD3Settings):
     """Settings of DCRL-MAP-Elites. Where they differ from the released ones, the docs say why."""
 
     batch_size: int = 100
@@ -71,7 +72,8 @@ class DcrlMeSettings(TD3Settings):
     """Whether the actor begins as the first solution, so that all kinds of offspring can be crossed, or on its own."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        TD3Settings.__post_init__(self)
+        LuckSettings.__post_init__(self)
         positive(self, "batch_size", "iso_sigma", "line_sigma", "pg_steps", "pg_learning_rate", "pg_batch", "lengthscale")
         between(self, 0, 1, "pg_share", "injected_share", "hindsight")
         if self.reward_offset is not None:

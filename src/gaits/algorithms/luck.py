@@ -9,7 +9,7 @@ the mean of its episodes, and a solution must beat that.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from gaits import memory
 from gaits.algorithms.base import Algorithm, Batch, Iteration
 from gaits.archives import Insertions, revise
 from gaits.checks import whole_number
-from gaits.evaluation.results import Results
+from gaits.evaluation.results import Results, Transitions
 from gaits.tasks.task import Task
 
 
@@ -59,9 +59,15 @@ class AgainstLuck:
         self.challengers = np.zeros(0, np.int64)
         """Rows of those."""
 
+    @property
+    def td3(self) -> Any:
+        """The critics of an algorithm that has some."""
+        return self.algorithm.td3  # type: ignore[attr-defined]
+
     def ask(self) -> Batch:
         if self.waiting is not None:
-            return Batch(memory.take(self.solutions, self.challengers), seeds=self.elite_seeds)
+            challengers = memory.take(self.solutions, self.challengers)
+            return Batch(challengers, seeds=self.elite_seeds, transitions=self.waiting.transitions is not None)
         batch = self.algorithm.ask()
         store = self.archive._store
         filled = store.occupied_list
@@ -121,11 +127,22 @@ class AgainstLuck:
 
 
 def worse_of(first: Results, rows: np.ndarray, second: Results) -> Results:
-    """Results in which some rows were played twice, and count with the worse episode: its objective, measures and seed."""
+    """Results in which some rows were played twice, and count with the worse episode: all that is told is that one's."""
     worse = second.failed | (second.objective < first.objective[rows])
-    rows, changed = rows[worse], {}
-    for name in ("objective", "measures", "failed", "episode_objective", "episode_measures", "seeds"):
+    changed: dict[str, Any] = {}
+    for name in ("objective", "measures", "length", "failed", "episode_objective", "episode_measures", "seeds"):
         values = getattr(first, name).copy()
-        values[rows] = getattr(second, name)[worse]
+        values[rows[worse]] = getattr(second, name)[worse]
         changed[name] = values
+    if first.transitions is not None and second.transitions is not None:
+        changed["transitions"] = _steps_of_worse(first.transitions, rows, second.transitions, worse)
     return replace(first, **changed)
+
+
+def _steps_of_worse(first: Transitions, rows: np.ndarray, second: Transitions, worse: np.ndarray) -> Transitions:
+    """Steps of the episodes that count, so that what is learnt from them is labelled with what came of them."""
+    stay, come = ~np.isin(first.solution, rows[worse]), worse[second.solution]
+    second = replace(second, solution=rows[second.solution])
+    order = np.argsort(np.concatenate([first.solution[stay], second.solution[come]]), kind="stable")
+    both = ((field.name, getattr(first, field.name)[stay], getattr(second, field.name)[come]) for field in fields(first))
+    return Transitions(**{name: np.concatenate([mine, theirs])[order] for name, mine, theirs in both})

@@ -7,11 +7,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from gaits.evaluation.results import Results
+from gaits.gradients.critics import CriticGradient, Displacement
 from gaits.gradients.es import EvolutionStrategy
 from gaits.gradients.exact import ExactGradients
 from gaits.gradients.experience import Lesson
-from gaits.gradients.measures import Displacement, MeasureCritic
-from gaits.gradients.td3 import TD3, CriticGradient, Diverged, TD3Settings
+from gaits.gradients.measures import MeasureCritic
+from gaits.gradients.td3 import TD3, Diverged, TD3Settings
 
 
 class GradientSource(Protocol):

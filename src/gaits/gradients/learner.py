@@ -309,11 +309,7 @@ class CompiledLearner:
         self, solution: np.ndarray, theta: np.ndarray, goal: np.ndarray, rows: np.ndarray, which: np.ndarray
     ) -> np.ndarray:
         """∇_φ J(φ) at a solution, J the mean of Q_θ(s, goal, π_φ(s)) over the states of these rows."""
-        totals = np.zeros((GROUPS, solution.size), np.float32)
-        fixed = self.policy, self.critic, solution, theta, goal, 0, rows, which, totals
-        desk = partial(make_desk, self.policy, self.critic, min(CHUNK, len(which)))
-        together(lambda counters: ascend(desk(), *fixed, counters), most(GROUPS))
-        return totals.sum(axis=0) / np.float32(len(which))
+        return mean_gradient(self.policy, self.critic, solution, theta, goal, 0, rows, which)
 
     def vary(
         self, parents: np.ndarray, theta: np.ndarray, goals: np.ndarray, rows: np.ndarray, which: np.ndarray, rate: float
@@ -325,6 +321,24 @@ class CompiledLearner:
         desk = partial(make_desk, self.policy, self.critic, which.shape[2])
         together(lambda counters: vary(desk(), *fixed, counters), most(len(parents)))
         return offspring
+
+
+def mean_gradient(
+    policy: Net,
+    critic: Net,
+    phi: np.ndarray,
+    theta: np.ndarray,
+    goal: np.ndarray,
+    head: int,
+    rows: np.ndarray,
+    which: np.ndarray,
+) -> np.ndarray:
+    """Mean of ∇_φ Q_θ(s, goal, π_φ(s)), or of the share ``head`` (see ``aim``), over the states of these rows."""
+    totals = np.zeros((GROUPS, phi.size), np.float32)
+    fixed = policy, critic, phi, theta, goal, head, rows, which, totals
+    desk = partial(make_desk, policy, critic, min(CHUNK, len(which)))
+    together(lambda counters: ascend(desk(), *fixed, counters), most(GROUPS))
+    return totals.sum(axis=0) / np.float32(len(which))
 
 
 def make_desk(policy: Net, critic: Net, n: int) -> Desk:

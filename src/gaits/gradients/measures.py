@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from gaits.compiling import entry
-from gaits.evaluation.results import Results
 from gaits.gradients.hands import most, together
 from gaits.gradients.layers import PARAMETERS, adam, backward, forward, make_net, output, room
-from gaits.gradients.learner import blank, make_desk, vary
+from gaits.gradients.learner import blank, make_desk, mean_gradient, vary
 from gaits.gradients.td3 import TD3, Diverged, init_uniform
 from gaits.policies import MLP
 from gaits.states import generator_state, restore_generator
@@ -74,6 +73,12 @@ class MeasureCritic:
         if not np.isfinite(self.loss):
             raise Diverged(f"The critic of measures diverged: its loss is {self.loss}.")
 
+    def gradients(self, solution: np.ndarray, states: int) -> np.ndarray:
+        """Of each measure at a solution, (k, dim), all over the same so many states of the buffer."""
+        buffer, which = self.td3.buffer, self.td3.buffer.draw(self.rng, states)
+        fixed = self.policy, self.net, solution, self.psi, self.td3.goal
+        return np.stack([mean_gradient(*fixed, 1 + j, buffer.rows, which) for j in range(self.measures)])
+
     def vary(self, parents: np.ndarray, heads: np.ndarray, steps: int, batch: int, learning_rate: float) -> np.ndarray:
         """Parents (n, dim) climb the measures ``heads`` (n,), the first of which is 1, all over the same states."""
         buffer = self.td3.buffer
@@ -93,36 +98,3 @@ class MeasureCritic:
         for name in ("psi", "m", "v", "trained", "loss"):
             setattr(self, name, state[name])
         restore_generator(self.rng, state["rng"])
-
-
-class Displacement:
-    """Where a solution gets to by climbing: its return up a critic, and each measure up another.
-
-    Steps of Adam lead further than one gradient does, and past its scale (as in PPGA, Batra et al., 2024). The TD3 belongs
-    to the algorithm that trains it, which also saves and restores it; the critic of measures is trained and saved here.
-    """
-
-    def __init__(self, td3: TD3, critic: MeasureCritic, steps: int, batch: int, learning_rate: float) -> None:
-        self.td3, self.critic = td3, critic
-        self.how = steps, batch, learning_rate
-
-    def samples(self, solution: np.ndarray) -> np.ndarray:
-        return np.zeros((0, solution.size), np.float32)
-
-    def prepare(self) -> None:
-        """Learn while episodes are played."""
-        self.critic.train()
-
-    def jacobian(self, solution: np.ndarray, results: Results) -> np.ndarray:
-        k = self.critic.measures
-        if not self.td3.buffer.size:  # no critic knows anything: random directions
-            return self.critic.rng.standard_normal((1 + k, solution.size), np.float32)
-        better = self.td3.vary(solution[None], *self.how, self.td3.goal[None], shared=True)
-        other = self.critic.vary(np.repeat(solution[None], k, axis=0), 1 + np.arange(k), *self.how)
-        return np.concatenate([better, other]) - solution
-
-    def state(self) -> dict[str, Any]:
-        return self.critic.state()
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.critic.restore(state)

@@ -8,7 +8,6 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from gaits.checks import between, positive, whole_number
-from gaits.evaluation.results import Results
 from gaits.gradients.devices import Device, wants_gpu
 from gaits.gradients.experience import Lesson, experience
 from gaits.gradients.networks import NO_GOAL, Networks, begin
@@ -174,9 +173,7 @@ class TD3:
         self.nets, self.steps = nets, self.steps + steps
 
     def gradient(self, solution: np.ndarray, states: int) -> np.ndarray:
-        """∇J at a solution from so many states of the buffer; a random direction while the buffer is empty."""
-        if not self.buffer.size:
-            return self.rng.standard_normal(solution.size, np.float32)
+        """∇J at a solution from so many states of the buffer."""
         which = self.buffer.draw(self.rng, states)
         return self.learner.gradient(solution, self.nets.critics[0], self.goal, self.buffer.rows, which)
 
@@ -210,28 +207,6 @@ class TD3:
         self.buffer.restore(state["buffer"])
         restore_generator(self.rng, state["rng"])
         self.loss = state["loss"]
-
-
-class CriticGradient:
-    """The objective's gradient from a critic, without samples. It has nothing to say about measures.
-
-    The critic belongs to the algorithm that trains it, which also saves and restores it.
-    """
-
-    def __init__(self, td3: TD3, states: int) -> None:
-        self.td3, self.states = td3, states
-
-    def samples(self, solution: np.ndarray) -> np.ndarray:
-        return np.zeros((0, solution.size), np.float32)
-
-    def jacobian(self, solution: np.ndarray, results: Results) -> np.ndarray:
-        return self.td3.gradient(solution, self.states)[None]
-
-    def state(self) -> dict[str, Any]:
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        pass
 
 
 def init_uniform(shape: MLP, rng: np.random.Generator) -> np.ndarray:
