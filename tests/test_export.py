@@ -10,7 +10,7 @@ from conformance.algorithm import small_task
 
 import gaits
 from gaits.archives.cells import find_cell, name_cell
-from gaits.export import ONNX_OPSET, export_policy, take_out
+from gaits.export import ONNX_OPSET, WRITERS, export_policy, take_out
 from gaits.physics.world import name_observations
 from gaits.runs.conditioned import load_conditioned
 from gaits.tasks.qdgym import QDGYM
@@ -100,6 +100,7 @@ def test_the_best_is_the_default(run):
     assert about["actions"] == ["thigh_joint", "leg_joint", "foot_joint"]
     assert (about["task"], about["activation"]) == ("qd_hopper", "tanh")
     assert about["normalized"] == (run.config.algorithm == "me_es")
+    assert about["inputs"] == about["observations"] == name_observations(run.task.robot)
 
 
 @pytest.mark.parametrize("task", QDGYM)
@@ -135,6 +136,7 @@ def test_policies_of_other_tasks(tmp_path):
     ends = [*onnx.load(path).graph.input, *onnx.load(path).graph.output]
     assert [end.type.tensor_type.shape.dim[1].dim_value for end in ends] == [4, 2]
     assert (about["task"], about["environment"]) == ("point", None)
+    assert about["inputs"] == [f"observation {i}" for i in range(4)]
 
 
 def test_a_function_has_no_policies(tmp_path):
@@ -143,9 +145,13 @@ def test_a_function_has_no_policies(tmp_path):
         export_policy(run)
 
 
-def test_a_policy_that_takes_measures(tmp_path, run):
+@pytest.fixture
+def trained(tmp_path):
     settings = {"batch_size": 8, "critic_steps": 3, "critic_batch": 16, "critic_hidden": (8,), "pg_steps": 2, "pg_batch": 8}
-    trained = gaits.train(small_task(), "dcrl_me", evaluations=24, out=tmp_path / "run", **settings)
+    return gaits.train(small_task(), "dcrl_me", evaluations=24, out=tmp_path / "run", **settings)
+
+
+def test_a_policy_that_takes_measures(trained, run):
     path, about = export_policy(trained, conditioned=True)
     assert path == trained.folder / "conditioned.npz"
     assert (about["conditioned"], about["measure_ranges"]) == (True, [[0.0, 1.0]])
@@ -156,13 +162,42 @@ def test_a_policy_that_takes_measures(tmp_path, run):
             for i in range(about["layers"]):
                 x = np.tanh(x @ file[f"W{i}"].T + file[f"b{i}"])
             np.testing.assert_allclose(x, trained.task.policy.act(asked.solution([wanted]), obs), atol=2e-6)
-    with pytest.raises(ValueError, match="Measures must be 1 finite numbers"):
-        asked.solution([0.1, 0.2])
+    for wrong in ([0.1, 0.2], 0.1, [], [1.01], [-0.01], [np.nan], [np.inf], ["fast"], [None], [[0.1], [0.1, 0.2]], {0.1}):
+        with pytest.raises(ValueError, match=r"wanted measures must be one number each: from 0 to 1; got "):
+            asked.solution(wrong)
     with pytest.raises(ValueError, match="of no cell"):
         export_policy(trained, "3", conditioned=True)
-    with pytest.raises(ValueError, match="only runs of cma_mega_td3 and dcrl_me have one"):
+    with pytest.raises(ValueError, match=r"only runs of .*cma_mega_td3, dcrl_me have one"):
         export_policy(run, conditioned=True)
     for file in (trained.folder / "checkpoint").iterdir():
         file.unlink()
     with pytest.raises(ValueError, match="has no checkpoint"):
         export_policy(trained, conditioned=True)
+
+
+def test_inputs_of_a_policy_that_takes_measures(trained, tmp_path):
+    """Every format says the same, has a name for every input, and acts the same."""
+    onnx, safetensors = pytest.importorskip("onnx"), pytest.importorskip("safetensors")
+    from onnx.reference import ReferenceEvaluator
+
+    files = [export_policy(trained, out=tmp_path / f"x{suffix}", conditioned=True) for suffix in WRITERS]
+    abouts = [about for _, about in files]
+    assert abouts == abouts[:1] * 3
+    assert abouts[0]["inputs"] == [*abouts[0]["observations"], "wanted foot contact, from 0 to 1"]
+    with (
+        np.load(tmp_path / "x.npz", allow_pickle=False) as file,
+        safetensors.safe_open(tmp_path / "x.safetensors", "numpy") as same,
+    ):
+        arrays = {name: file[name] for name in file if name != "about"}
+        assert json.loads(str(file["about"])) == json.loads(same.metadata()["about"]) == abouts[0]
+        assert set(same.keys()) == set(arrays)
+        for name, values in arrays.items():
+            np.testing.assert_array_equal(same.get_tensor(name), values)
+    assert arrays["W0"].shape[1] == len(abouts[0]["inputs"]) == 16
+    model = onnx.load(tmp_path / "x.onnx")
+    assert json.loads(model.metadata_props[0].value) == abouts[0]
+    obs = observations(trained)
+    inputs = np.concatenate([obs, np.full((len(obs), 1), 0.3, np.float32)], axis=1)
+    (actions,) = ReferenceEvaluator(model).run(None, {"observation": inputs})
+    wanted = load_conditioned(trained).solution([0.3])
+    np.testing.assert_allclose(actions, trained.task.policy.act(wanted, obs), rtol=1e-5, atol=2e-6)

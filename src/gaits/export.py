@@ -28,7 +28,7 @@ class Policy:
 
     Attributes:
         arrays: W0, b0, W1, ... (float32, outputs x inputs), and obs_mean and obs_std where observations are normalized.
-        about: Task, names and order of observations and actions, measures, objective, cell.
+        about: Task, names and order of inputs and actions; of an elite also measures, objective and cell.
     """
 
     arrays: dict[str, np.ndarray]
@@ -87,9 +87,12 @@ def take_out_conditioned(run: Run) -> Policy:
     """The policy that takes measures: its inputs are an observation and then the measures, as plain numbers."""
     from gaits.runs.conditioned import load_conditioned
 
-    layers = load_conditioned(run).layers()
-    inputs = {"conditioned": True, "measure_ranges": [list(pair) for pair in run.task.ranges]}
-    return Policy(_name_layers(layers), _describe(run, len(layers), False) | inputs)
+    layers, task = load_conditioned(run).layers(), run.task
+    about = _describe(run, len(layers), False)
+    measures = zip(task.measure_names, task.ranges, strict=True)
+    about["inputs"] += [f"wanted {name}, from {low:g} to {high:g}" for name, (low, high) in measures]
+    about |= {"conditioned": True, "measure_ranges": [list(pair) for pair in task.ranges]}
+    return Policy(_name_layers(layers), about)
 
 
 def _name_layers(layers: list[tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarray]:
@@ -100,6 +103,7 @@ def _name_layers(layers: list[tuple[np.ndarray, np.ndarray]]) -> dict[str, np.nd
 
 def _describe(run: Run, layers: int, normalized: bool) -> dict[str, Any]:
     task = run.task
+    named = task.problem.describe_policy()
     return {
         "task": task.name,
         "environment": None if task.env_id == "-" else task.env_id,
@@ -108,7 +112,8 @@ def _describe(run: Run, layers: int, normalized: bool) -> dict[str, Any]:
         "layers": layers,
         "activation": "tanh",
         "normalized": normalized,
-        **task.problem.describe_policy(),
+        "inputs": list(named.get("observations") or (f"observation {i}" for i in range(task.obs_dim))),
+        **named,
         "measure_names": list(task.measure_names),
     }
 
@@ -128,7 +133,7 @@ def _safetensors(policy: Policy) -> Callable[[IO[bytes]], object]:
 
 
 def _onnx(policy: Policy) -> Callable[[IO[bytes]], object]:
-    """A graph from ``observation`` (batch, obs_dim) to ``action`` (batch, action_dim); normalization is part of it."""
+    """A graph from ``observation`` (batch, inputs) to ``action`` (batch, action_dim); normalization is part of it."""
     try:
         import onnx
         from onnx import helper, numpy_helper

@@ -26,10 +26,7 @@ class Conditioned:
 
     def solution(self, measures: Any) -> np.ndarray:
         """The policy that walks as it is asked to, as far as it can."""
-        wanted = np.asarray(measures, float)
-        if wanted.shape != self.ranges[:, 0].shape or not np.isfinite(wanted).all():
-            raise ValueError(f"Measures must be {len(self.ranges)} finite numbers; got {measures!r}.")
-        return fold(self.network, self.vector, scaled(wanted[None], self.ranges))[0]
+        return fold(self.network, self.vector, scaled(self._check(measures)[None], self.ranges))[0]
 
     def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Weights and biases of a network on observations and plain measures: scaling is part of its first layer."""
@@ -40,11 +37,23 @@ class Conditioned:
         first = np.concatenate([weights[:, :n], told], axis=1), biases - told @ ((low + high) / 2)
         return [(w.astype(np.float32), b.astype(np.float32)) for w, b in (first, *others)]
 
+    def _check(self, measures: Any) -> np.ndarray:
+        """Measures (k,) as numbers within their ranges: for others the network was never trained."""
+        try:
+            wanted = np.asarray(measures, float)
+        except (TypeError, ValueError):
+            wanted = np.array(np.nan)
+        low, high = self.ranges.T
+        if wanted.shape != low.shape or not ((low <= wanted) & (wanted <= high)).all():
+            each = ", ".join(f"from {a:g} to {b:g}" for a, b in self.ranges)
+            raise ValueError(f"The wanted measures must be one number each: {each}; got {measures!r}.")
+        return wanted
+
 
 def load_conditioned(run: Run) -> Conditioned:
     """Of the newest checkpoint."""
     if not ALGORITHMS[run.config.algorithm].conditioned:
-        able = " and ".join(sorted(name for name, entry in ALGORITHMS.items() if entry.conditioned))
+        able = ", ".join(sorted(name for name, entry in ALGORITHMS.items() if entry.conditioned))
         raise ValueError(
             f"{run.folder} has no policy that takes measures; only runs of {able} have one, and this one is of "
             f"{run.config.algorithm}."
