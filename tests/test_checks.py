@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
+from types import SimpleNamespace
 from typing import get_type_hints
 
 import numpy as np
 import pytest
 
 from gaits.algorithms import ALGORITHMS
-from gaits.checks import make_settings
+from gaits.checks import between, make_settings
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -38,3 +40,17 @@ class TestSettings:
                     record(**{key: value})
                 with pytest.raises(ValueError, match=f"{key} must be a whole number; got {value}"):
                     make_settings(record, name, {key: value})
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "limits"),
+    [
+        (-math.inf, math.inf, "a finite number"),
+        (0, math.inf, "a number of at least 0"),
+        (0, 1, "a number from 0 to 1"),
+    ],
+)
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, "1"])
+def test_limits_are_told_as_far_as_there_are_any(low, high, limits, value):
+    with pytest.raises(ValueError, match=f"^share must be {limits}; got {value!r}.$"):
+        between(SimpleNamespace(share=value), low, high, "share")

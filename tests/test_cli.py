@@ -6,11 +6,13 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from helpers import assert_same_archive
 
 import gaits
 from gaits import TASKS, cli
+from gaits.algorithms import ALGORITHMS, settings_for
 from gaits.physics.bullet import capi
 
 
@@ -144,6 +146,10 @@ def test_a_finished_run_says_so(tmp_path, capsys):
         (["train", "qd_hopper", "map_elites", "--workers", "0"], "workers must be a whole number of at least 1; got 0"),
         (["train", "qd_hopper", "map_elites", "--grid", "3", "3"], "so its grid needs 1"),
         (["train", "qd_hopper", "cma_mega"], "no exact gradients"),
+        (["train", "qd_hopper", "cma_maega"], "cma_maega_es"),
+        (["train", "lp_sphere", "cma_mega_td3"], "such as cma_mega_es."),
+        (["train", "qd_hopper", "dcrl_me", "--reward-offset", "nan"], "reward_offset must be a finite number; got nan."),
+        (["train", "qd_hopper", "dcrl_me", "--reward-offset", "inf"], "reward_offset must be a finite number; got inf."),
         (["train", "qd_hopper", "map_elites", "--out", "/proc/run"], "Cannot write to /proc/run"),
         (["bench", "rollout", "--tasks", "qd_hoper"], "Did you mean 'qd_hopper'"),
         (["bench", "rollout", "--tasks", "mj_hopper"], "mj_hopper has no robot of QDGym's"),
@@ -165,6 +171,27 @@ def test_mistakes_are_explained(args, message, capsys, tmp_path, monkeypatch):
     assert cli.main(args) == 2
     assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("task", ["qd_hopper", "mj_hopper", "lp_sphere"])
+def test_what_is_suggested_is_not_refused(task, algorithm):
+    """Where an algorithm cannot have a task, any other that the error names can, and it can have any task named."""
+    try:
+        make_algorithm(task, algorithm)
+    except ValueError as error:
+        words = set(re.findall(r"\w+", str(error))) - {task, algorithm}
+        suggested = [(task, word) for word in words & set(ALGORITHMS)] + [(word, algorithm) for word in words & set(TASKS)]
+        assert suggested
+        for pair in suggested:
+            make_algorithm(*pair)
+
+
+def make_algorithm(task, algorithm):
+    """As a run begins with it."""
+    made = gaits.make_task(task)
+    seed = np.random.SeedSequence(1)
+    return ALGORITHMS[algorithm].make(made, settings_for(made, algorithm, {}), seed)
 
 
 def test_study_evaluate_and_compare(tmp_path, capsys, monkeypatch):

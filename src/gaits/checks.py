@@ -71,8 +71,13 @@ def between(settings: Any, low: float, high: float, *names: str) -> None:
     for name in names:
         value = getattr(settings, name)
         if not (_fits(value, float) and math.isfinite(value) and low <= value <= high):
-            limits = f"from {low} to {high}" if math.isfinite(high) else f"of at least {low}"
-            raise ValueError(f"{name} must be a number {limits}; got {value!r}.")
+            raise ValueError(f"{name} must be {_describe_limits(low, high)}; got {value!r}.")
+
+
+def _describe_limits(low: float, high: float) -> str:
+    if math.isfinite(high):
+        return f"a number from {low} to {high}"
+    return f"a number of at least {low}" if math.isfinite(low) else "a finite number"
 
 
 def whole_number(name: str, value: Any, low: int, high: int | None = 2**63 - 1) -> int:

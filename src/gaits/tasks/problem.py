@@ -133,11 +133,12 @@ class Problem:
         """
         raise ValueError(
             f"{task.name} does not tell step by step what it measures, which this needs. Choose a task such as qd_hopper, "
-            "or an algorithm that needs no critic of measures, such as dcrl_me."
+            "or an algorithm that needs no critic of measures, such as cma_mega_es."
         )
 
     def find_function(self, task: Task) -> Function:
         """The function whose gradients are known."""
         raise ValueError(
-            f"{task.name} is simulated and has no exact gradients. Use cma_mega_es, or a task such as lp_sphere."
+            f"{task.name} is simulated and has no exact gradients. Add _es to the algorithm's name for the one that "
+            "estimates them (cma_mega_es, cma_maega_es), or choose a task such as lp_sphere."
         )
