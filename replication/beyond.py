@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,10 @@ FIRST = "pga_me"
 """What everything is compared with."""
 LEARNERS = (FIRST, "pga_budget", "dcrl_me", "cma_mega_td3")
 POINTS = (10_000, 25_000, 50_000, 100_000, 250_000)
+STEPS, HOURS = (2, 5, 10, 20, 40), (0.25, 0.5, 1, 2)
+"""Millions of environment steps, and hours, at which scores are told too."""
+AXES = {"evaluations": ("evaluations", 1), "environment steps": ("steps", 1), "hours": ("seconds", 3600)}
+"""What curves are drawn over: a column, and in which unit."""
 LONG = 25_000
 """Evaluations from which on a run is told against the goal."""
 GATE = "qd_walker", 100_000
@@ -71,6 +76,18 @@ def progress() -> str:
                 told.append(score + ratio.replace(" (nanx)", "") if score else "")
             rows.append([place, name(run), str(run.config["seed"]), *told])
     return markdown(["", "", "seed", *(f"{point:,}" for point in POINTS)], rows)
+
+
+def costs() -> str:
+    """The same scores by environment steps and by hours."""
+    points = [("steps", 1e6 * n, f"{n} million steps") for n in STEPS] + [("seconds", 3600 * n, f"{n:g} h") for n in HOURS]
+    rows = []
+    for task, place in PLACES.items():
+        for run in runs(task):
+            last = run.metrics.iloc[-1]
+            scores = [f"{run.at('qd_score', n, of):,.0f}" if last[of] >= n else "" for of, n, _ in points]
+            rows.append([place, name(run), str(run.config["seed"]), *scores])
+    return markdown(["", "", "seed", *(head for *_, head in points)], rows)
 
 
 def goal() -> str:
@@ -170,7 +187,7 @@ def gates() -> str:
 
 
 def draw(path: Path) -> None:
-    """QD scores over evaluations, every run a line, and what the paper's PGA-MAP-Elites ended with."""
+    """QD scores over evaluations, steps and hours, every run a line, and what the paper's PGA-MAP-Elites ended with."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
     from matplotlib.ticker import EngFormatter
@@ -178,18 +195,19 @@ def draw(path: Path) -> None:
     from gaits.analysis.figures import styles
 
     looks = {which: colour for which, (colour, _) in styles(list(LEARNERS)).items()}
-    figure = Figure(figsize=(12.8, 3.9), layout="constrained")
-    for ax, task in zip(figure.subplots(1, len(PLACES)), PLACES, strict=True):
+    figure = Figure(figsize=(12.8, 9.6), layout="constrained")
+    axes = figure.subplots(len(AXES), len(PLACES), sharey="col")
+    for (row, (label, (column, unit))), (place, task) in product(enumerate(AXES.items()), enumerate(PLACES)):
+        ax = axes[row, place]
         for run in runs(task):
             line = "-" if not changed(run) else ":"
-            ax.plot(run.metrics["evaluations"], run.metrics["qd_score"], line, color=looks[run.config["algorithm"]])
+            ax.plot(run.metrics[column] / unit, run.metrics["qd_score"], line, color=looks[run.config["algorithm"]])
         ax.axhline(paper("qd_score", FIRST, task), color=looks[FIRST], linestyle="--", linewidth=1)
-        ax.set(title=PLACES[task], xlabel="evaluations", xlim=0, ylim=0)
-        for axis in (ax.xaxis, ax.yaxis):
+        ax.set(title="" if row else PLACES[task], xlabel=label, ylabel="" if place else "QD score", xlim=0, ylim=0)
+        for axis in (ax.xaxis, ax.yaxis)[unit != 1 :]:
             axis.set_major_formatter(EngFormatter(sep=""))
         ax.grid(color="0.9")
         ax.spines[:].set_visible(False)
-    figure.axes[0].set_ylabel("QD score")
     lines = [Line2D([], [], color=colour) for colour in looks.values()]
     titles = [ALGORITHMS[which].title for which in looks]
     lines += [Line2D([], [], color=looks[FIRST], linestyle="--", linewidth=1), Line2D([], [], color="0.3", linestyle=":")]

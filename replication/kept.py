@@ -45,9 +45,9 @@ class Kept:
         algorithm, task = ALGORITHMS[self.config["algorithm"]].title, TASKS[self.config["task"]].title
         return f"{algorithm}, {task}, seed {self.config['seed']}"
 
-    def at(self, column: str, evaluations: int) -> float:
-        """A metric when so many evaluations were done: of the first row that has them."""
-        rows = self.metrics[self.metrics["evaluations"] >= min(evaluations, self.end)]
+    def at(self, column: str, amount: float, of: str = "evaluations") -> float:
+        """A metric when so many evaluations, or so much of another column, were done: of the first row that has them."""
+        rows = self.metrics[self.metrics[of] >= min(amount, self.metrics[of].iloc[-1])]
         return float(rows[column].iloc[0])
 
     def reached(self, column: str, value: float) -> int | None:
