@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from analysis.frames import play_again
 from synthetic import make_run
 
 import gaits
@@ -207,6 +208,38 @@ def test_the_median_run(tmp_path):
     assert collection.median_run("qd_hopper", "pga_me") is None
 
 
+def test_the_median_run_is_the_median_without_luck(tmp_path):
+    """Here the best as recorded is the luckiest, and the worst without luck."""
+    scores = {}
+    for seed in (1, 2, 3):
+        run = make_run(tmp_path / str(seed), HOPPER, "map_elites", seed)
+        scores[seed] = run.metrics["qd_score"].iloc[-1]
+    recorded = sorted(scores, key=scores.__getitem__)
+    for seed, share in zip(recorded, (0.5, 0.9, 0.1), strict=True):
+        assert collect([tmp_path]).median_run("qd_hopper", "map_elites").config.seed == recorded[1]
+        play_again(gaits.load_run(tmp_path / str(seed)), share)
+    assert collect([tmp_path]).median_run("qd_hopper", "map_elites").config.seed == recorded[0]
+
+
+def test_corrected_numbers_are_of_a_runs_own_end(tmp_path):
+    """Whatever runs are compared at, they are not lost; and one of two runs does not pass for the mean of both."""
+    for seed, iterations in ((1, 4), (2, 8)):
+        play_again(make_run(tmp_path / str(seed), HOPPER, "map_elites", seed, iterations=iterations), 0.5)
+    for against in ("evaluations", "steps", "hours"):
+        collection = collect([tmp_path], against=against)
+        assert collection.final["corrected_qd_score"].notna().tolist() == [True, False]
+        assert "corrected_qd_score" not in tables.metrics(collection)
+        assert collection.ends["corrected_qd_score"].notna().all()
+        assert collection.ends["evaluations"].tolist() == [400, 800]
+        header, rows = tables.own_ends(collection)
+        assert header[-3:] == ["evaluations", "million steps", "hours"]
+        assert [row[0] for row in rows] == ["MAP-Elites, seed 1", "MAP-Elites, seed 2"]
+        assert [row[-3:] for row in rows] == [["400", "0.40", "0.0022"], ["800", "0.80", "0.0044"]]
+        assert any("ends.csv has it where the run ends." in note for note in collection.notes)
+    alone = collect([tmp_path / "2"])
+    pd.testing.assert_series_equal(alone.final.iloc[0], alone.ends.iloc[0])
+
+
 def test_what_cannot_be_compared_is_named_with_the_reason(tmp_path):
     good = make_run(tmp_path / "good", HOPPER, "map_elites")
     unfinished = make_run(tmp_path / "unfinished", HOPPER, "map_elites", seed=2)
@@ -308,6 +341,18 @@ def test_the_papers_numbers_beside_the_papers_tasks(tmp_path):
     assert shown.at["me_es", "qd_walker"] == 2.05
     assert np.isnan(shown.at["map_elites", "qd_walker"])
     assert tables.paper(collect([tmp_path]), "corrected_best") is None
+
+
+def test_only_what_is_in_the_paper_can_be_otherwise_there(tmp_path):
+    make_run(tmp_path / "a", WALKER, "pga_budget", settings={"batch_size": 50})
+    make_run(tmp_path / "b", WALKER, "map_elites", settings={"sigma": 0.1})
+    make_run(tmp_path / "c", gaits.make_task("mj_walker", grid=(3, 3)), "map_elites", settings={"sigma": 0.1})
+    assert collect([tmp_path]).notes == [
+        "Not as in the paper, QD Walker: grid = 3x3, hidden = 4.",
+        "Not its defaults, PGA-MAP-Elites (budget): batch_size = 50.",
+        "Not as in the paper, MAP-Elites: sigma = 0.1.",
+        "Not its defaults, MuJoCo Walker: grid = 3x3.",
+    ]
 
 
 def test_titles_are_escaped():

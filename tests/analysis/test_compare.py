@@ -10,6 +10,7 @@ import subprocess
 import numpy as np
 import pandas as pd
 import pytest
+from analysis.frames import play_again
 from PIL import Image
 from synthetic import make_run
 
@@ -196,6 +197,54 @@ def test_algorithms_beyond_the_papers_are_compared_pair_by_pair(tmp_path):
     findings = find(collection)
     assert isinstance(next(iter(findings.tests)), Contrast)
     assert findings.verdicts == {}
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_statistics_without_luck_lead(tmp_path):
+    """Recorded, the critic helps; played again it does not. The paper's comparison stands beside."""
+    for name, share in (("cma_mega_es", 0.9), ("cma_mega_td3_es", 0.1)):
+        for seed in (1, 2, 3):
+            folder = tmp_path / "runs" / f"{name}-{seed}"
+            play_again(make_run(folder, HOPPER, name, seed, quality=QUALITY[name]), share)
+    collection, findings = compare([tmp_path / "runs"], tmp_path / "out")
+    assert [contrast.name for contrast in findings.verdicts] == ["H3 without luck", "H3"]
+    lucky, recorded = findings.verdicts.values()
+    assert lucky.startswith(
+        "H3 without luck holds in no task: CMA-MEGA (TD3, ES) has significantly lower corrected QD score"
+    )
+    assert recorded.startswith("H3 holds in QD Hopper: CMA-MEGA (TD3, ES) has significantly higher QD score")
+    corrected = "corrected_qd_score_normalized"
+    assert next(iter(findings.missing)) == next(iter(findings.main_effects)) == corrected
+    assert findings.intervals["score"].unique().tolist() == ["corrected_qd_score", "qd_score"]
+    means = collection.final.groupby("algorithm", sort=False)[["corrected_qd_score", "qd_score"]].mean()
+    np.testing.assert_allclose(findings.intervals["mean"], [*means["corrected_qd_score"], *means["qd_score"]])
+    for name in ("tests-H3_without_luck", f"main_effects-{corrected}"):
+        assert (tmp_path / "out" / "statistics" / f"{name}.csv").exists()
+    page = (tmp_path / "out" / "report.html").read_text()
+    for first, second in (
+        ("<li>H3 without luck holds", "<li>H3 holds"),
+        ("<h3>Corrected QD score, normalized", "<h3>QD score, normalized"),
+        ("<h3>Intervals of the corrected QD score", "<h3>Intervals of the QD score"),
+    ):
+        assert page.index(first) < page.index(second)
+    (tmp_path / "runs" / "cma_mega_es-1" / "evaluation.npz").unlink()
+    partly = find(collect([tmp_path / "runs"]))
+    assert [contrast.name for contrast in partly.verdicts] == ["H3"]
+    assert corrected not in partly.missing
+    assert partly.intervals["score"].unique().tolist() == ["qd_score"]
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_report_has_corrected_numbers_whatever_runs_are_compared_at(tmp_path):
+    for seed, iterations in ((1, 4), (2, 8)):
+        play_again(make_run(tmp_path / "runs" / str(seed), HOPPER, "map_elites", seed, iterations=iterations), 0.5)
+    compare([tmp_path / "runs"], tmp_path / "out", against="hours")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert 0 < page.index("<details open><summary>Each run at its own end, without luck") < page.index("<h3>QD score</h3>")
+    assert len(pd.read_csv(tmp_path / "out" / "ends.csv")["corrected_qd_score"].dropna()) == 2
+    compare([tmp_path / "runs" / "2"], tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert page.index("<h3>QD score</h3>") < page.index("<details><summary>Each run at its own end, without luck")
 
 
 def test_a_hypothesis_without_all_its_algorithms_is_undecided(tmp_path):

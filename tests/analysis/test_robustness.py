@@ -116,6 +116,11 @@ def test_it_is_saved_beside_the_run_and_compared(tmp_path):
     assert row["corrected_qd_score"] == pytest.approx(summary["corrected"]["qd_score"])
     assert row["median_corrected_best"] == summary["corrected_by_median"]["objective_max"]
     assert row["lost_qd_score"] == pytest.approx(summary["loss"]["qd_score"])
+    for column, name in (("qd_score", "qd_score"), ("coverage", "coverage"), ("best", "objective_max")):
+        assert row[f"median_lost_{column}"] == pytest.approx(summary["loss_by_median"][name])
+        assert f"median_lost_{column}" in tables.metrics(collect([run.folder]))
+    low, high = run.task.objective_range
+    assert row["corrected_qd_score_normalized"] == row["corrected_qd_score"] / (run.task.total_cells * (high - low))
     assert row["expected_qd_score"] == pytest.approx(summary["expected_qd_score"])
     for name in ("distance_to_centre", "objective_std"):
         assert row[name] == pytest.approx(summary[name])

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from gaits.algorithms import ALGORITHMS
+from gaits.analysis import paper_numbers
 from gaits.analysis.luck import luck_of
 from gaits.checks import whole_number
 from gaits.console import command
@@ -21,6 +22,7 @@ from gaits.runs.config import Config
 from gaits.tasks import TASKS
 
 MinObjective = Literal["task", "scan"] | float
+KEYS = ["task", "algorithm", "seed"]
 CURVES = ("qd_score", "coverage", "best")
 Axis = Literal["evaluations", "steps", "hours"]
 AXES: dict[Axis, str] = {"evaluations": "evaluations", "steps": "environment steps", "hours": "hours"}
@@ -36,6 +38,8 @@ class Collection:
     final: pd.DataFrame
     """A row per run: task, algorithm, seed, evaluations, steps, runtime_hours, qd_score, qd_score_auc, coverage, best,
     robustness, the corrected ones, what luck had added to them, the normalized ones, and the run's folder."""
+    ends: pd.DataFrame
+    """The same at each run's own end, wherever it is compared: the only archive of a run that can be played again."""
     curves: pd.DataFrame
     """A row per run and iteration: task, algorithm, seed, run, evaluations, steps, hours, qd_score, coverage, best."""
     runs: dict[str, Run]
@@ -47,7 +51,7 @@ class Collection:
     titles: dict[str, str]
     """How tasks and algorithms are called in print, in the order in which they are shown."""
     changed: dict[str, str]
-    """Tasks and algorithms that are not the paper's, and in what."""
+    """Tasks and algorithms that are not the paper's, or not as they come, and in what."""
     against: Axis = "evaluations"
     """What the runs of a task have spent alike where they are compared, and what the AUC is over."""
 
@@ -55,6 +59,11 @@ class Collection:
     def evaluated(self) -> bool:
         """Whether all runs were played again: then the corrected numbers are the ones to believe."""
         return bool(len(self.final)) and bool(self.final["corrected_qd_score"].notna().all())
+
+    @property
+    def score(self) -> str:
+        """The QD score to believe: the corrected one, where all runs have it."""
+        return "corrected_qd_score" if self.evaluated else "qd_score"
 
     def tasks(self) -> list[str]:
         present = set(self.final["task"])
@@ -65,8 +74,8 @@ class Collection:
         return [name for name in self.titles if name in present]
 
     def median_run(self, task: str, algorithm: str) -> Run | None:
-        """The run with the median final QD score, the paper's pick for pictures."""
-        rows = self.final.query("task == @task and algorithm == @algorithm").sort_values("qd_score")
+        """The run with the median final QD score, the paper's pick for pictures; corrected, where all runs are."""
+        rows = self.final.query("task == @task and algorithm == @algorithm").sort_values(self.score)
         return self.runs[rows["run"].iloc[len(rows) // 2]] if len(rows) else None
 
 
@@ -101,24 +110,31 @@ def collect(
     offsets = _offsets(runs, labels, min_objective, skipped)
     ends = _ends(runs, metrics, labels, evaluations, against)
     notes = _notes(runs, metrics, labels, ends, evaluations, against)
-    rows, curves = [], []
+    rows, own_ends, curves = [], [], []
     for folder, run in runs.items():
         task = labels.task(run)
         names: dict[str, Any] = {"task": task, "algorithm": labels.algorithm(run), "seed": run.config.seed, "run": folder}
-        table = _until(metrics[folder], ends[task], against)
-        curve = _curve(table, offsets[task])
-        curves.append(curve.assign(**names))
-        end = _final(run, table, curve, offsets[task], against)
-        rows.append({**names, **end, **luck_of(run, end["evaluations"], offsets[task], notes)})
-    final = pd.DataFrame(rows, columns=None if rows else ["task", "algorithm", "seed", "run", "qd_score"])
+        whole = metrics[folder]
+        table = _until(whole, ends[task], against)
+        curves.append(_curve(table, offsets[task]).assign(**names))
+        row = {**names, **_final(run, table, offsets[task], against, notes)}
+        rows.append(row)
+        cut = len(table) < len(whole)
+        own_ends.append({**names, **_final(run, whole, offsets[task], against, [])} if cut else row)
+    final = _frame(rows, labels)
     if rows and final["episodes"].nunique() > 1:
         notes.append("Robustness was measured with different numbers of episodes; see runs.csv.")
-    keys = ["task", "algorithm", "seed"]
+    joined = pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=[*KEYS, *AXES, *CURVES])
+    notes = list(dict.fromkeys(notes))
+    return Collection(final, _frame(own_ends, labels), joined, runs, skipped, notes, labels.titles, labels.changed, against)
+
+
+def _frame(rows: list[dict[str, Any]], labels: Labels) -> pd.DataFrame:
+    """A row per run, in the order in which tasks and algorithms are shown."""
+    frame = pd.DataFrame(rows, columns=None if rows else [*KEYS, "run", "qd_score"])
     place = {label: i for i, label in enumerate(labels.titles)}
-    final = final.sort_values(keys, key=lambda column: column if column.name == "seed" else column.map(place))
-    joined = pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=[*keys, *AXES, *CURVES])
-    final, notes = final.reset_index(drop=True), list(dict.fromkeys(notes))
-    return Collection(final, joined, runs, skipped, notes, labels.titles, labels.changed, against)
+    frame = frame.sort_values(KEYS, key=lambda column: column if column.name == "seed" else column.map(place))
+    return frame.reset_index(drop=True)
 
 
 def _read(
@@ -192,11 +208,17 @@ class Labels:
         rank = {name: i for i, name in enumerate([*TASKS, *ALGORITHMS])}
         names: dict[str, tuple[str, str]] = {}
         self.changed: dict[str, str] = {}
+        self.in_paper: set[str] = set()
         for run in runs:
             config, title = run.config, ALGORITHMS[run.config.algorithm].title
             names[self.task(run)] = (config.task, run.task.title)
             names[self.algorithm(run)] = (config.algorithm, title) if config.name is None else (config.name, config.name)
-            for label, values in ((self.task(run), config.changed_fields), (self.algorithm(run), config.changed_settings)):
+            for label, name, values in (
+                (self.task(run), config.task, config.changed_fields),
+                (self.algorithm(run), config.algorithm, config.changed_settings),
+            ):
+                if name in paper_numbers.names():
+                    self.in_paper.add(label)
                 told = ", ".join(f"{key} = {_short(value)}" for key, value in values.items() if key not in IRRELEVANT)
                 if told:
                     self.changed[label] = told
@@ -281,7 +303,9 @@ def area_under(score: pd.Series, spent: pd.Series) -> float:
     return float((score * spent.diff().fillna(spent.iloc[0])).sum())
 
 
-def _final(run: Run, table: pd.DataFrame, curve: pd.DataFrame, offset: float, against: Axis) -> dict[str, Any]:
+def _final(run: Run, table: pd.DataFrame, offset: float, against: Axis, notes: list[str]) -> dict[str, Any]:
+    """The numbers of a run at the end of a table, with luck and without."""
+    curve = _curve(table, offset)
     last = curve.iloc[-1]
     width = run.task.objective_range[1] - offset
     most = run.task.total_cells * width
@@ -298,6 +322,7 @@ def _final(run: Run, table: pd.DataFrame, curve: pd.DataFrame, offset: float, ag
         # As in the paper's analysis: by the highest QD score there can be.
         "qd_score_normalized": qd_score / most,
         "qd_score_auc_normalized": auc / most,
+        **luck_of(run, int(last["evaluations"]), offset, notes),
     }
 
 
@@ -309,7 +334,10 @@ def _notes(
     evaluations: int | None,
     against: Axis,
 ) -> list[str]:
-    notes = [f"Not as in the paper, {labels.titles[label]}: {told}." for label, told in labels.changed.items()]
+    notes = [
+        f"Not {'as in the paper' if label in labels.in_paper else 'its defaults'}, {labels.titles[label]}: {told}."
+        for label, told in labels.changed.items()
+    ]
     for task, end in ends.items():
         lengths = {
             len(_until(metrics[f], end, against)) < len(metrics[f]) for f, run in runs.items() if labels.task(run) == task

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,12 +20,14 @@ from gaits.analysis.statistics import CONTRASTS, Contrast
 from gaits.console import plain
 from gaits.runs.files import make_folder, write_text
 
+CORRECTED, RECORDED = "corrected_qd_score_normalized", "qd_score_normalized"
 TESTED = {
-    "qd_score_normalized": "QD score",
+    CORRECTED: "corrected QD score",
+    RECORDED: "QD score",
     "qd_score_auc_normalized": "QD score AUC",
     "robustness_normalized": "mean elite robustness",
 }
-"""Values that are tested, and their names in sentences."""
+"""Values that are tested, and their names in sentences: without luck first, then the paper's."""
 CLAIMS = {
     "AUC": "The paper's finding that PGA-MAP-Elites is more efficient (QD score AUC)",
     "robustness": "The paper's finding that MAP-Elites is less robust",
@@ -47,7 +50,8 @@ class Findings:
     missing: dict[str, list[str]]
     """Per value: sentences."""
     intervals: pd.DataFrame
-    """QD score per task and algorithm: runs, mean, interquartile mean, and, of several, 95 % bootstrap intervals of both."""
+    """QD score per task and algorithm: runs, mean, interquartile mean, and, of several, 95 % bootstrap intervals of both.
+    Where all runs were played again, first of the corrected one; ``score`` says which."""
 
 
 def find(collection: Collection, welch: Welch = "auto") -> Findings:
@@ -56,6 +60,8 @@ def find(collection: Collection, welch: Welch = "auto") -> Findings:
     titles = {name: entry.title for name, entry in ALGORITHMS.items()} | collection.titles | TESTED | CLAIMS
     anova, main_effects, missing = {}, {}, {}
     for value in TESTED:
+        if value == CORRECTED and not collection.evaluated:
+            continue
         if frame[value].notna().any():
             missing[value] = sentences.missing(frame, value, titles)
             with contextlib.suppress(ValueError):  # for a reason that is in ``missing``
@@ -68,28 +74,41 @@ def find(collection: Collection, welch: Welch = "auto") -> Findings:
         if not frame[contrast.value].notna().any():
             continue
         tests[contrast] = statistics.pairwise_tests(frame, contrast.value, contrast.pairs, welch)
-        if contrast in CONTRASTS:
+        if contrast.claim:
             verdicts[contrast] = sentences.verdict(tests[contrast], contrast, titles=titles)
     return Findings(anova, main_effects, tests, verdicts, missing, intervals(collection))
 
 
 def contrasts(collection: Collection) -> list[Contrast]:
-    """The paper's that these runs can speak to; where there are other algorithms, also all pairs of QD scores."""
+    """The paper's that these runs can speak to; where there are other algorithms, also all pairs of QD scores.
+
+    Those of the QD score come without luck first, where all runs were played again, and then as the paper has them.
+    """
     here = collection.algorithms()
     # A claim about several others keeps them all: without runs of one, it is undecided.
     found = [one for one in CONTRASTS if any(a in here and b in here for a, b in one.pairs)]
     named = {name for one in CONTRASTS for pair in one.pairs for name in pair}
     if len(here) > 1 and (not found or any(name not in named for name in here)):
-        found.append(Contrast("All pairs", "qd_score_normalized", tuple(itertools.combinations(here, 2))))
-    return found
+        found.append(Contrast("All pairs", RECORDED, tuple(itertools.combinations(here, 2)), claim=False))
+    if not collection.evaluated:
+        return found
+    return [one for recorded in found for one in (*_without_luck(recorded), recorded)]
+
+
+def _without_luck(contrast: Contrast) -> list[Contrast]:
+    """The same of the corrected QD score; there is no corrected AUC, for only the last archive can be played again."""
+    if contrast.value != RECORDED:
+        return []
+    return [dataclasses.replace(contrast, name=f"{contrast.name} without luck", value=CORRECTED)]
 
 
 def intervals(collection: Collection) -> pd.DataFrame:
     rows = []
-    for (task, algorithm), group in collection.final.groupby(["task", "algorithm"], sort=False):
-        scores = group["qd_score"].to_numpy(float)
-        row: dict[str, object] = {"task": task, "algorithm": algorithm, "runs": len(scores), "mean": scores.mean()}
-        row["iqm"] = float(statistics.interquartile_mean(scores))
+    groups = collection.final.groupby(["task", "algorithm"], sort=False)
+    for score, ((task, algorithm), group) in itertools.product(dict.fromkeys((collection.score, "qd_score")), groups):
+        scores = group[score].to_numpy(float)
+        row: dict[str, object] = {"score": score, "task": task, "algorithm": algorithm, "runs": len(scores)}
+        row |= {"mean": scores.mean(), "iqm": float(statistics.interquartile_mean(scores))}
         for name, function in (("mean", np.mean), ("iqm", statistics.interquartile_mean)):
             ends = statistics.bootstrap_interval(scores, function) if len(scores) > 1 else (np.nan, np.nan)
             row[f"{name}_low"], row[f"{name}_high"] = ends
@@ -110,7 +129,7 @@ def compare(
     command: str | None = None,
     progress: Callable[[str], None] = lambda step: None,
 ) -> tuple[Collection, Findings]:
-    """Compare runs and write everything into ``out``: runs.csv, tables/, statistics/, figures/, report.html.
+    """Compare runs and write everything into ``out``: runs.csv, ends.csv, tables/, statistics/, figures/, report.html.
 
     Args:
         folders: Run folders, or folders of run folders; one or several.
@@ -140,6 +159,7 @@ def compare(
         raise ValueError(f"There is no run to compare.{reasons}")
     out = make_folders(Path(out))
     write_csv(out / "runs.csv", collection.final, index=False)
+    write_csv(out / "ends.csv", collection.ends, index=False)
     write_tables(collection, out / "tables")
     progress("testing")
     findings = find(collection, welch)
@@ -156,7 +176,7 @@ def compare(
             figures.save(figures.histograms_figure(collection, task), out / "figures" / f"histograms-{name}")
             figures.save(figures.profiles_figure(collection, task), out / "figures" / f"profiles-{name}")
             if growth:
-                best = collection.median_run(task, str(tables.means(collection, "qd_score")[task].idxmax()))
+                best = collection.median_run(task, str(tables.means(collection, collection.score)[task].idxmax()))
                 assert best is not None
                 figures.save_growth(best, out / "figures" / f"growth-{name}.gif")
         except ValueError as error:  # a damaged archive or history: the numbers above do not need it

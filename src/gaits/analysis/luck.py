@@ -12,8 +12,8 @@ from gaits.runs.evaluation import MIDDLES, load_evaluation
 COLUMNS = {"qd_score": "qd_score", "coverage": "coverage", "best": "objective_max"}
 """Of a run, and of an archive's summary."""
 LUCK = (
-    *("episodes", "robustness", "robustness_normalized"),
-    *(f"{kind}_{name}" for kind in ("corrected", "median_corrected", "lost") for name in COLUMNS),
+    *("episodes", "robustness", "robustness_normalized", "corrected_qd_score_normalized"),
+    *(f"{kind}_{name}" for kind in ("corrected", "median_corrected", "lost", "median_lost") for name in COLUMNS),
     *("expected_qd_score", "distance_to_centre", "objective_std", "measures_std"),
 )
 
@@ -29,7 +29,7 @@ def luck_of(run: Run, evaluations: int, offset: float, notes: list[str]) -> dict
     if found is None:
         return nothing
     if found.evaluations != evaluations:
-        later = "Only whole runs have it: the policies of earlier archives are not kept."
+        later = "Only whole runs have it: the policies of earlier archives are not kept. ends.csv has it where the run ends."
         remedy = later if found.evaluations > evaluations else f"Make it again: {command('evaluate', run.folder)}"
         notes.append(
             f"The evaluation of {run.folder} is of its archive after {found.evaluations:,} evaluations, which is not "
@@ -38,13 +38,15 @@ def luck_of(run: Run, evaluations: int, offset: float, notes: list[str]) -> dict
         return nothing
     recorded = summary_of(found.recorded, run.task.total_cells, offset)
     mean, median = (summary(found.corrected(run.task, by), offset) for by in MIDDLES)
-    lost = {name: recorded[name] - mean[name] for name in recorded}
-    left = {"corrected": mean, "median_corrected": median, "lost": lost}
+    lost, median_lost = ({name: recorded[name] - left[name] for name in recorded} for left in (mean, median))
+    kinds = {"corrected": mean, "median_corrected": median, "lost": lost, "median_lost": median_lost}
+    width = run.task.objective_range[1] - offset
     return {
         "episodes": found.objective.shape[1],
         "robustness": found.robustness,
-        "robustness_normalized": found.robustness / (run.task.objective_range[1] - offset),
-        **{f"{kind}_{name}": numbers[column] for kind, numbers in left.items() for name, column in COLUMNS.items()},
+        "robustness_normalized": found.robustness / width,
+        "corrected_qd_score_normalized": mean["qd_score"] / (run.task.total_cells * width),
+        **{f"{kind}_{name}": numbers[column] for kind, numbers in kinds.items() for name, column in COLUMNS.items()},
         "expected_qd_score": found.expected_qd_score(offset),
         "distance_to_centre": float(found.distance(run.task).mean()),
         "objective_std": float(found.objective_std.mean()),

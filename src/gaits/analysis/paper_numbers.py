@@ -26,6 +26,12 @@ def read(name: str) -> pd.DataFrame:
         return pd.read_csv(file)
 
 
+def names() -> set[str]:
+    """The algorithms and tasks of the paper, by their names here."""
+    table = means("qd_score")
+    return {*table.index, *table.columns}
+
+
 @functools.cache
 def means(metric: str) -> pd.DataFrame:
     """Mean over five trials after 1,000,000 evaluations: algorithms x tasks, by their names here."""

@@ -96,8 +96,8 @@ def _curves(figures: Path, against: Axis) -> str:
 def _answers(collection: Collection, findings: Findings) -> str:
     sentences = list(findings.verdicts.values())
     if not sentences:
-        value, name = ("corrected_qd_score", "corrected QD score") if collection.evaluated else ("qd_score", "QD score")
-        table = tables.means(collection, value)
+        name = "corrected QD score" if collection.evaluated else "recorded QD score"
+        table = tables.means(collection, collection.score)
         for task in collection.tasks():
             title = collection.titles[task]
             if tables.can_tell(collection, task):
@@ -110,13 +110,24 @@ def _answers(collection: Collection, findings: Findings) -> str:
     paper = "" if tables.paper(collection, "qd_score") is None else note
     lead = [name for name in LEAD if name in tables.metrics(collection)]
     shown = "".join(_metric(collection, name, tables.metrics(collection)[name]) for name in lead)
-    return (f"<ul>{items}</ul>" if items else "") + shown + (CORRECTED_NOTE if len(lead) > 1 else "") + paper
+    ends = _own_ends(collection)
+    numbers = shown + ends if collection.evaluated else ends + shown
+    return (f"<ul>{items}</ul>" if items else "") + numbers + (CORRECTED_NOTE if ends else "") + paper
+
+
+def _own_ends(collection: Collection) -> str:
+    """The corrected numbers of each run and what it had cost: unfolded where the comparison itself cannot have them."""
+    header, rows = tables.own_ends(collection)
+    if not rows:
+        return ""
+    summary = "<summary>Each run at its own end, without luck</summary>"
+    return f"<details{'' if collection.evaluated else ' open'}>{summary}{_table(header, rows)}</details>"
 
 
 def _tables(collection: Collection) -> str:
-    measured = collection.final.notna().any()
     shown = {name: metric for name, metric in tables.metrics(collection).items() if name not in LEAD}
-    parts = [_metric(collection, name, metric) for name, metric in shown.items() if measured[name]]
+    measured = [name for name in shown if tables.means(collection, name).notna().any(axis=None)]
+    parts = [_metric(collection, name, shown[name]) for name in measured]
     counts = tables.trials(collection)
     header = ["trials", *(collection.titles[task] for task in collection.tasks())]
     rows = [
@@ -124,7 +135,8 @@ def _tables(collection: Collection) -> str:
         for name, values in zip(collection.algorithms(), counts.values, strict=True)
     ]
     parts.append("<h3>Trials behind each number</h3>" + _table(header, rows))
-    evaluate = "" if measured["robustness"] else "<p>Robustness is not measured yet: <code>gaits evaluate RUN...</code></p>"
+    yet = "<p>Robustness is not measured yet of every run: <code>gaits evaluate RUN...</code></p>"
+    evaluate = "" if collection.ends["robustness"].notna().all() else yet
     return '<div class="grid">' + "".join(f"<div>{part}</div>" for part in parts) + f"</div>{evaluate}"
 
 
@@ -149,10 +161,11 @@ def _metric(collection: Collection, name: str, metric: tables.Metric) -> str:
 
 def _statistics(collection: Collection, findings: Findings) -> str:
     titles, parts = collection.titles, []
-    for value, name in TESTED.items():
+    for value, missing in findings.missing.items():
+        name = TESTED[value]
         parts.append(f"<h3>{escape(name[0].upper() + name[1:])}, normalized</h3>")
-        if findings.missing[value]:
-            parts.append(f"<p><small>{escape(' '.join(findings.missing[value]))}</small></p>")
+        if missing:
+            parts.append(f"<p><small>{escape(' '.join(missing))}</small></p>")
         rows = []
         if value in findings.anova:
             anova = findings.anova[value]
@@ -177,8 +190,11 @@ def _statistics(collection: Collection, findings: Findings) -> str:
         parts.append(_table(["", *(titles[task] for task in collection.tasks())], rows, escaped=True))
     parts.append(
         "<p><small>p values with Bonferroni correction within a task; bold below 0.05, with an arrow for whether the first "
-        "algorithm is higher or lower.</small></p><h3>Intervals of the QD score</h3>" + _intervals(collection, findings)
+        "algorithm is higher or lower.</small></p>"
     )
+    for score, own in findings.intervals.groupby("score", sort=False):
+        name = "corrected QD score" if score != "qd_score" else "QD score"
+        parts.append(f"<h3>Intervals of the {name}</h3>{_intervals(collection, own)}")
     return "".join(parts)
 
 
@@ -187,14 +203,14 @@ def _p_cell(test: Mapping[Any, Any]) -> str:
     return f"<strong>{text} {'↑' if test['t'] > 0 else '↓'}</strong>" if test["p_corrected"] < 0.05 else text
 
 
-def _intervals(collection: Collection, findings: Findings) -> str:
+def _intervals(collection: Collection, intervals: pd.DataFrame) -> str:
     rows = [
         [
             f"{collection.titles[str(row['task'])]}, {collection.titles[str(row['algorithm'])]}",
             str(row["runs"]),
             *(_interval(row, name) for name in ("mean", "iqm")),
         ]
-        for _, row in findings.intervals.iterrows()
+        for _, row in intervals.iterrows()
     ]
     few = (
         "With a handful of runs, bootstrap intervals are too narrow; take them as a lower bound of the uncertainty. "
@@ -215,9 +231,14 @@ def _archives(collection: Collection, figures: Path) -> str:
         name, title = file_name(task), collection.titles[task]
         parts.append(f"<h3>{escape(title)}</h3>")
         parts.append(
-            _picture(figures / f"archives-{name}.png", f"{title}: the archives of the median runs; grey cells are empty.")
+            _picture(
+                figures / f"archives-{name}.png",
+                f"{title}: the archives of the median runs, as recorded; grey cells are empty.",
+            )
         )
-        parts.append(_picture(figures / f"histograms-{name}.png", f"{title}: how many elites have which objective."))
+        parts.append(
+            _picture(figures / f"histograms-{name}.png", f"{title}: how many elites have which objective, as recorded.")
+        )
         parts.append(
             _picture(
                 figures / f"profiles-{name}.png",

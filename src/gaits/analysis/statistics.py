@@ -30,6 +30,8 @@ class Contrast:
     pairs: tuple[tuple[str, str], ...]
     higher: bool = True
     """Whether the first algorithm is claimed to be higher; else lower."""
+    claim: bool = True
+    """Whether there is a verdict on it; else its pairs are just tested."""
 
 
 def _against(algorithm: str, *others: str) -> tuple[tuple[str, str], ...]:

@@ -43,12 +43,25 @@ CORRECTED = {
     "lost_qd_score": Metric("QD score that was luck", higher_is_better=False),
     "lost_coverage": Metric("Archive coverage that was luck", higher_is_better=False),
     "lost_best": Metric("Best performance that was luck", higher_is_better=False),
+    "median_lost_qd_score": Metric("QD score that was luck, by the median", higher_is_better=False),
+    "median_lost_coverage": Metric("Archive coverage that was luck, by the median", higher_is_better=False),
+    "median_lost_best": Metric("Best performance that was luck, by the median", higher_is_better=False),
     "expected_qd_score": Metric("Expected QD score, every elite in its cell"),
     "distance_to_centre": Metric("Distance to the cell's centre", higher_is_better=False),
     "objective_std": Metric("Standard deviation of an elite's return", higher_is_better=False),
     "measures_std": Metric("Standard deviation of an elite's measures", higher_is_better=False),
 }
 """Of runs whose elites were played again."""
+OWN_END = {
+    "corrected_qd_score": "corrected QD",
+    "corrected_coverage": "coverage",
+    "corrected_best": "best",
+    "qd_score": "recorded QD",
+    "evaluations": "evaluations",
+    "steps": "million steps",
+    "runtime_hours": "hours",
+}
+"""What a run's end is told with, in short: what is left without luck, what was recorded, and what it had cost."""
 
 
 def metrics(collection: Collection) -> dict[str, Metric]:
@@ -57,14 +70,31 @@ def metrics(collection: Collection) -> dict[str, Metric]:
     if collection.against != "evaluations":
         title = f"QD score AUC over {AXES[collection.against]}"
         found["qd_score_auc"] = dataclasses.replace(found["qd_score_auc"], title=title, unit=1.0)
-    measured = {name: metric for name, metric in CORRECTED.items() if collection.final[name].notna().any()}
+    measured = {name: metric for name, metric in CORRECTED.items() if means(collection, name).notna().any(axis=None)}
     return measured | found
 
 
 def means(collection: Collection, metric: str) -> pd.DataFrame:
-    """Mean over trials: algorithms x tasks, by name, NaN where there are no trials."""
-    table = collection.final.pivot_table(index="algorithm", columns="task", values=metric, aggfunc="mean", dropna=False)
+    """Mean over trials: algorithms x tasks, by name, NaN where there are no trials.
+
+    Also where one of them lacks the number: the mean of the others would pass for that of all.
+    """
+    groups = collection.final.groupby(["algorithm", "task"])[metric]
+    table = groups.agg(lambda values: values.mean(skipna=False)).unstack()
     return table.reindex(index=collection.algorithms(), columns=collection.tasks())
+
+
+def own_ends(collection: Collection) -> tuple[list[str], list[list[str]]]:
+    """Header and a row per run that was played again, where it ended: compared earlier, it has no corrected numbers."""
+    titles, known = collection.titles, CORRECTED | METRICS
+    keys = ["task", "algorithm"] if len(collection.tasks()) > 1 else ["algorithm"]
+    rows = []
+    for end in collection.ends.dropna(subset="corrected_qd_score").to_dict("records"):
+        label = ", ".join([*(titles[end[key]] for key in keys), f"seed {end['seed']}"])
+        texts = {name: format_number(end[name], known[name]) for name in OWN_END}
+        texts["evaluations"] = f"{end['evaluations']:,}"
+        rows.append([label, *texts.values()])
+    return ["", *OWN_END.values()], rows
 
 
 def trials(collection: Collection) -> pd.DataFrame:
