@@ -398,6 +398,43 @@ def test_history(open_page, address, records):
     until(lambda: page.locator("#moment").inner_text() == "60 evaluations, the end")
 
 
+@pytest.mark.parametrize("where", ["address", "file"])
+def test_progress_over_what_it_cost(open_page, request, records, where):
+    """Evaluations, environment steps or hours; the moment on the slider stays marked. Its numbers lead without luck."""
+    page = open_page(request.getfixturevalue(where))
+    metrics = records[HOPPER].metrics()
+    page.locator("#iteration").fill("1")
+    until(lambda: page.locator(".moment:not(.off)").count() == 3)
+    seen = {}
+    for over, spent in (("steps", "steps"), ("hours", "seconds"), ("evaluations", "evaluations")):
+        page.locator("#curves-over").select_option(over)
+        text = page.locator("#curves .along span").nth(1).inner_text()
+        first, last = (metrics[spent][i] / (3600 if over == "hours" else 1) for i in (0, -1))
+        assert float(text.removesuffix(" h").replace(",", "")) == pytest.approx(last, rel=0.05, abs=1e-6)
+        assert page.locator(".moment:not(.off)").count() == 3
+        assert float(page.locator(".moment").first.get_attribute("x1")) == pytest.approx(300 * first / last)
+        seen[over] = page.locator("#curves .curve.current").first.get_attribute("d")
+    assert len(set(seen.values())) == 3
+    assert re.fullmatch(r"[\d,]+ corrected, [\d,]+ recorded", page.locator("#curves .value").first.inner_text())
+    page.locator("#iteration").fill("0")
+    until(lambda: float(page.locator(".moment").first.get_attribute("x1")) == 0)
+    page.locator("#iteration").fill("3")
+    until(lambda: page.locator(".moment:not(.off)").count() == 0)
+
+
+def test_what_was_not_counted_is_not_offered(open_page, records, tmp_path):
+    folder = shutil.copytree(records[HOPPER].run.folder, tmp_path / "run")
+    table = load_run(folder).metrics.drop(columns="steps")
+    table.to_csv(folder / "metrics.csv", index=False)
+    unbind(folder)
+    export(make_records([load_run(folder)]), tmp_path / "page.html")
+    page = open_page((tmp_path / "page.html").as_uri())
+    offered = page.locator("#curves-over option").evaluate_all(
+        "all => all.filter((one) => !one.disabled).map((one) => one.value)"
+    )
+    assert offered == ["evaluations", "hours"]
+
+
 def test_colours_can_be_changed(open_page, address, records):
     """The same for all runs of a task; an end of the scale that some objectives lie beyond says so."""
     page = open_page(address + "#run=1")
@@ -452,6 +489,24 @@ def test_many_runs(open_page, address):
     assert shares == sorted(shares, reverse=True)
     page.locator("#runs-group").select_option("algorithm")
     assert sorted(page.locator("#runs h3").all_inner_texts()) == ["MAP-Elites", "ME-ES"]
+
+
+def test_runs_are_sorted_by_the_numbers_on_their_cards(open_page, address, records):
+    """Which are without luck where it is known: the run that recorded most of all may not be the first."""
+    about = [record.describe() for record in records]
+    for i, run in enumerate(about):
+        run["numbers"] = {**run["numbers"], "qd_score": 100.0 + i, "coverage": 0.5, "objective_max": 10.0 + i}
+        run["corrected"] = None
+    about[SPHERE]["corrected"] = {"qd_score": 50.0, "coverage": 0.25, "objective_max": 5.0}
+    page = open_page(address)
+    page.route("**/api/runs", lambda route: route.fulfill(json=about))
+    page.reload()
+    cards = page.locator("#runs button .muted")
+    until(lambda: cards.count() and cards.nth(SPHERE).inner_text() == "QD 50, 25 % filled, best 5, corrected")
+    for by in ("qd_score", "objective_max"):
+        page.locator("#runs-sort").select_option(by)
+        scores = [int(re.search(r"QD (\d+)", text)[1]) for text in cards.all_inner_texts()]
+        assert scores == [102, 101, 100, 50]
 
 
 def test_two_archives_side_by_side(open_page, records, tmp_path):

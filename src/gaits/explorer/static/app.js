@@ -2,7 +2,7 @@
 
 import { Beside } from "./beside.js";
 import { makeScale } from "./colors.js";
-import { drawCurves } from "./curves.js";
+import { Curves } from "./curves.js";
 import { DamagePanel } from "./damage.js";
 import { $, initTheme, number, onTheme } from "./dom.js";
 import { positionOf } from "./layout.js";
@@ -44,7 +44,8 @@ class Explorer {
       naming: (...lane) => this.nameLane(...lane),
       onlanes: () => this.mark(),
     });
-    this.past = new Past(this.source, {
+    this.curves = new Curves();
+    this.past = new Past(this.source, this.curves, {
       ended: () => this.run.done >= this.run.evaluations,
       onmove: () => this.moved(),
       onproblem: (error) => this.complain(error),
@@ -157,7 +158,7 @@ class Explorer {
     const same = this.runs.filter((run) => run.task === this.run.task);
     const series = await Promise.all(same.map(async (run) => ({ run, metrics: await this.source.metrics(run.id) })));
     if (id !== this.id) return;
-    drawCurves(series, id);
+    this.curves.draw(series, id);
     this.past.open(id, series.find(({ run }) => run.id === id).metrics);
   }
 

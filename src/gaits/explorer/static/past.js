@@ -1,14 +1,14 @@
 // The archive's past: a slider through all iterations, and what the archive was at each.
 
-import { markEvaluations } from "./curves.js";
+import { spentBy } from "./curves.js";
 import { $, number } from "./dom.js";
 
 const GROWTH = 5; // seconds in which an archive grows before one's eyes
 
 export class Past {
   /** `ended()` whether the run is over; `onmove()` when another moment is chosen, `onproblem(error)` when it cannot be shown. */
-  constructor(source, { ended, onmove, onproblem }) {
-    Object.assign(this, { source, ended, onmove, onproblem, iteration: null, log: null, metrics: null, growing: null });
+  constructor(source, curves, { ended, onmove, onproblem }) {
+    Object.assign(this, { source, curves, ended, onmove, onproblem, iteration: null, log: null, metrics: null, growing: null });
     $("iteration").addEventListener("input", (event) => {
       this.growing = null;
       this.goTo(Number(event.target.value));
@@ -50,12 +50,10 @@ export class Past {
     if (iteration === null || !metrics) {
       const all = metrics?.evaluations.at(-1);
       $("moment").textContent = all === undefined ? "" : `${number(all, 0)} evaluations, ${this.ended() ? "the end" : "so far"}`;
-      return markEvaluations(null);
+      return this.curves.mark(null);
     }
-    const i = metrics.iteration.findLastIndex((one) => one <= iteration);
-    const evaluations = i < 0 ? 0 : metrics.evaluations[i] * (iteration / metrics.iteration[i]);
-    $("moment").textContent = `${number(evaluations, 0)} evaluations`;
-    markEvaluations(evaluations);
+    $("moment").textContent = `${number(spentBy(iteration, metrics, metrics.evaluations), 0)} evaluations`;
+    this.curves.mark(iteration);
   }
 
   /** The archive as it was: every accepted insertion so far, the last one of a cell on top. */

@@ -15,12 +15,7 @@ export function valuesOf(archive, name = "objective") {
 }
 
 const MANY = 4; // runs from which on they are worth sorting
-const known = (value) => value ?? -Infinity;
-const SORTS = {
-  qd_score: (run) => known(run.numbers.qd_score),
-  coverage: (run) => known(run.numbers.coverage),
-  objective_max: (run) => known(run.numbers.objective_max),
-};
+const led = (run) => run.corrected ?? run.numbers; // without luck, where it is known: what a card shows, and is sorted by
 const GROUPS = { none: () => "", task: (run) => run.task_title, algorithm: (run) => run.algorithm };
 
 export class RunStrip {
@@ -43,8 +38,9 @@ export class RunStrip {
     const words = $("runs-filter").value.toLowerCase().split(/\s+/).filter(Boolean);
     const text = (run) => `${run.algorithm} ${run.task_title} ${run.task} seed ${run.seed} ${run.name}`.toLowerCase();
     const found = this.runs.filter((run) => words.every((word) => text(run).includes(word)));
-    const [sort, group] = [SORTS[$("runs-sort").value], GROUPS[$("runs-group").value]];
-    if (sort) found.sort((a, b) => sort(b) - sort(a));
+    const [by, group] = [$("runs-sort").value, GROUPS[$("runs-group").value]];
+    const value = (run) => led(run)[by] ?? -Infinity;
+    if (by) found.sort((a, b) => value(b) - value(a));
     const groups = new Map();
     for (const run of found) groups.set(group(run), [...(groups.get(group(run)) ?? []), run]);
     const shown = [...groups].flatMap(([title, runs]) => [
@@ -74,9 +70,9 @@ export class RunStrip {
 
   update(run) {
     this.runs = this.runs.map((one) => (one.id === run.id ? run : one));
-    const { qd_score: score, coverage } = run.corrected ?? run.numbers; // without luck, where it is known
+    const { qd_score: score, coverage, objective_max: best } = led(run);
     const going = run.done < run.evaluations ? `, ${percent(run.done / run.evaluations)} done` : "";
-    this.cards.get(run.id).numbers.textContent = `QD ${number(score, 0)}, ${percent(coverage)} filled${run.corrected ? ", corrected" : ""}${going}`;
+    this.cards.get(run.id).numbers.textContent = `QD ${number(score, 0)}, ${percent(coverage)} filled, best ${number(best, 0)}${run.corrected ? ", corrected" : ""}${going}`;
   }
 
   choose(id) {
