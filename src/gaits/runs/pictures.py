@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -15,6 +15,8 @@ from gaits.archives import summary
 from gaits.archives.heatmaps import draw_archive, draw_profile, literal
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gaits.runs import Run
 
 
@@ -28,7 +30,7 @@ class Picture(Figure):
 
 
 def draw_run(run: Run) -> Picture:
-    """The archive of a run on the left; QD score and coverage over evaluations on the right."""
+    """The archive of a run on the left; QD score and coverage over evaluations, and what these cost, on the right."""
     figure = Picture(figsize=(9.6, 4.0), layout="constrained")
     FigureCanvasAgg(figure)
     places = figure.subplot_mosaic([["archive", "qd_score"], ["archive", "coverage"]], width_ratios=(3, 2))
@@ -49,10 +51,20 @@ def draw_run(run: Run) -> Picture:
         ax.spines[["top", "right"]].set_visible(False)
         ax.xaxis.set_major_formatter(EngFormatter(sep=""))
     places["qd_score"].yaxis.set_major_formatter(EngFormatter(sep=""))
-    places["coverage"].set_xlabel("evaluations")
+    places["coverage"].set_xlabel("\n".join(filter(None, ("evaluations", spent(table)))))
     title = f"{run.config.name or run.config.algorithm} on {run.task.title}, seed {run.config.seed}"
     figure.suptitle(literal(title))
     return figure
+
+
+def spent(table: pd.DataFrame) -> str:
+    """What all evaluations took: they are not the same price everywhere. Older runs do not know their steps."""
+    last: dict[Any, Any] = table.iloc[-1].to_dict() if len(table) else {}
+    steps = [f"{EngFormatter(places=1, sep='')(last['steps'])} environment steps"] if last.get("steps", 0) > 0 else []
+    time = last.get("seconds", 0) / 3600
+    hours = [f"{time:,.{2 if time >= 0.1 else 4}f} hours"] if time > 0 else []
+    told = ", ".join([*steps, *hours])
+    return told and f"{told} in all"
 
 
 def describe_run(run: Run) -> str:
