@@ -80,12 +80,18 @@ class PgaBudgetSettings(PgaMeSettings):
     """States per step (n_pg)."""
     shared_states: bool = True
     """Whether all offspring of an iteration climb over the same states, or each over its own."""
-    critic_steps: int = 1200
+    critic_steps: int = 4800
     """Critic training steps per iteration (n_crit)."""
     critic_batch: int = 100
     """Transitions per critic training step (n_q)."""
+    critic_hidden: tuple[int, ...] = (128, 128)
+    """Hidden layers of each critic."""
     timeout_terminal: bool = False
     """Whether the step limit counts as an end beyond which there is no value."""
+    layer_norm: bool = True
+    """Whether the units of a critic's hidden layers are normalized before their ReLU (LayerNorm without parameters)."""
+    return_bound: bool = True
+    """Whether a target is at least the return that its episode went on to have, which nothing but the policy decided."""
 
 
 class PolicyGradientEmitter:

@@ -216,6 +216,10 @@ def compare(
         say(f"left out {name}: {why}")
     for note in collection.notes:
         say(note)
+    header, rows = tables.own_ends(collection)
+    if rows and not collection.evaluated:  # of runs compared earlier than they end
+        print_table([tuple(header), *map(tuple, rows)])
+        tell()
     for name in [one for one in report.LEAD if one in tables.metrics(collection)]:
         metric = tables.metrics(collection)[name]
         text = tables.printed(tables.means(collection, name), collection, metric)

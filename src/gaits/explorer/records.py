@@ -273,8 +273,8 @@ class Record:
     def asked(self, cell: int) -> Elite:
         """The policy that takes measures, told those in the middle of a cell, filled or not."""
         if not self.conditioned:
-            able = "unpruned runs of dcrl_me and cma_mega_td3 have one"
-            raise NotThere(f"{self.name} has no policy that can be asked for a gait; {able}.")
+            able = ", ".join(sorted(name for name, entry in ALGORITHMS.items() if entry.conditioned))
+            raise NotThere(f"{self.name} has no policy that can be asked for a gait; unpruned runs of {able} have one.")
         archive = self._read(solutions=False)
         if not 0 <= cell < archive.cells:
             raise NotThere(f"{self.name} has no cell {cell}; they are numbered from 0 to {archive.cells - 1}.")
