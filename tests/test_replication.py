@@ -129,6 +129,9 @@ def test_gates_need_the_whole_length_and_the_same_seed(beyond):
     assert rows(beyond(first, ("pga_budget", 2, [10, 30, 60])).gates())[0][3] == "cannot tell yet"
     assert rows(beyond(first, ("pga_budget", 1, [10, 30])).gates())[0][2:] == ["1.50 after 50,000", "cannot tell yet"]
     assert rows(beyond(first, budget).gates())[0][2:] == ["1.50 after 100,000", "met"]
+    early = ["1.50 with 50,000 evaluations against 100,000", "met"]  # a QD score never falls
+    assert rows(beyond(first, ("pga_budget", 1, [10, 60])).gates())[0][2:] == early
+    assert rows(beyond(("pga_me", 1, [10, 20]), ("pga_budget", 1, [10, 60])).gates())[0][3] == "cannot tell yet"
     one, two = rows(beyond(first, ("pga_budget", 1, [99, 99, 51]), ("dcrl_me", 1, [9, 9, 60])).gates())
     assert one[2:] == ["1.27 after 100,000", "**not met**"]
     assert two[2:] == ["1.18 after 100,000", "**not met**"]
