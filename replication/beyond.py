@@ -42,9 +42,15 @@ def words(settings: dict[str, Any]) -> str:
     return ", ".join(f"`{name}` {str(value).lower().strip('[]')}" for name, value in settings.items())
 
 
+def settings(run: Kept) -> dict[str, Any]:
+    """All that there are today; a run that is older has their defaults."""
+    return own(run) | run.config["settings"]
+
+
 def changed(run: Kept) -> str:
-    """Settings that are not the algorithm's own."""
-    return words(difference(run.config["settings"], own(run)))
+    """Settings that are not the algorithm's own, and what its version did otherwise, if that is known (kept.json)."""
+    told = [words(difference(settings(run), own(run))), run.facts.get("otherwise", "")]
+    return ", ".join(filter(None, told))
 
 
 def name(run: Kept) -> str:
@@ -130,15 +136,20 @@ def processor(run: Kept) -> str:
 
 
 def nearest(run: Kept) -> Kept | None:
-    """Of the runs with the same task, algorithm and seed and no more settings changed, the one that is least unlike."""
-    same = ("task", "algorithm", "seed")
+    """Of the runs with the same task, algorithm and seed and no more settings changed, the one that is least unlike.
+
+    One of a version that did otherwise stands beside those of that version only.
+    """
+
+    def kind(one: Kept) -> list[Any]:
+        return [*(one.config[key] for key in ("task", "algorithm", "seed")), one.facts.get("otherwise")]
 
     def rank(one: Kept) -> tuple[int, str]:
-        return len(difference(one.config["settings"], own(one))), name(one)
+        return len(difference(settings(one), own(one))), name(one)
 
-    others = [other for other in kept() if all(other.config[key] == run.config[key] for key in same)]
+    others = [other for other in kept() if kind(other) == kind(run)]
     others = sorted((other for other in others if rank(other) < rank(run)), key=rank)
-    return min(others, key=lambda one: len(difference(run.config["settings"], one.config["settings"])), default=None)
+    return min(others, key=lambda one: len(difference(settings(run), settings(one))), default=None)
 
 
 def changes() -> str:
@@ -148,7 +159,7 @@ def changes() -> str:
         for run in runs(task):
             if (other := nearest(run)) is None:
                 continue
-            mine, theirs = run.config["settings"], other.config["settings"]
+            mine, theirs = settings(run), settings(other)
             after = min(run.end, other.end)
             after = max((point for point in POINTS if point <= after), default=after)
             scores = [one.at("qd_score", after) for one in (run, other)]
@@ -165,33 +176,41 @@ def pairs(task: str, one: str, other: str) -> list[tuple[Kept, Kept]]:
     return [(mine[seed], theirs[seed]) for seed in sorted(mine.keys() & theirs.keys())]
 
 
+NOT_MET, OPEN, MET = "**not met**", "cannot tell yet", "met"
+"""Verdicts on a gate, the best last: who cannot be told yet may still pass."""
+
+
 class Standing(NamedTuple):
     """How far one algorithm is above another where a gate stands."""
 
-    decided: bool
-    ratio: float  # mean over seeds
     verdict: str
-    found: str
+    ratio: float = 0.0  # mean over seeds
+    found: str = ""
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        return (NOT_MET, OPEN, MET).index(self.verdict), self.ratio
 
 
 def standing(one: str, other: str, wanted: float) -> Standing:
     """After as many evaluations as both have done; or of a shorter run, what it has by now against all of the other.
 
-    QD scores never fall: what has been reached with fewer evaluations passes the gate.
+    What has been reached with fewer evaluations passes the gate: QD scores never fall, but where elites are evaluated again.
     """
     task, done = GATE
     both = pairs(task, one, other)
     after = max((n for n in POINTS if n <= min([done, *(run.end for pair in both for run in pair)])), default=0)
     if not (both and after):
-        return Standing(False, 0.0, "cannot tell yet", "")
+        return Standing(OPEN)
     now, least = ([a.at("qd_score", n) / b.at("qd_score", n) for a, b in both] for n in (after, done))
     if after == done:
-        met = np.mean(now) >= wanted
-        return Standing(True, float(np.mean(now)), "met" if met else "**not met**", f"{listed(now)} after {after:,}")
-    if min(b.end for _, b in both) >= done and np.mean(least) >= wanted:
+        verdict = MET if np.mean(now) >= wanted else NOT_MET
+        return Standing(verdict, float(np.mean(now)), f"{listed(now)} after {after:,}")
+    rising = not any(settings(a).get("reevaluate") for a, _ in both)
+    if rising and min(b.end for _, b in both) >= done and np.mean(least) >= wanted:
         short = f"{listed(least)} with {min(a.end for a, _ in both):,} evaluations against {done:,}"
-        return Standing(True, float(np.mean(least)), "met", short)
-    return Standing(False, float(np.mean(now)), "cannot tell yet", f"{listed(now)} after {after:,}")
+        return Standing(MET, float(np.mean(least)), short)
+    return Standing(OPEN, float(np.mean(now)), f"{listed(now)} after {after:,}")
 
 
 def listed(ratios: list[float]) -> str:
@@ -205,7 +224,7 @@ def gates() -> str:
     for algorithms, wanted in ((("pga_budget",), 1.3), (("dcrl_me", "cma_mega_td3"), 1.2)):
         candidates = sorted({name(run) for run in runs(task) if run.config["algorithm"] in algorithms})
         found = {one: standing(one, other, wanted) for one in candidates or [ALGORITHMS[algorithms[0]].title]}
-        best = max(found, key=lambda one: found[one][:2])
+        best = max(found, key=lambda one: found[one].rank)
         rows.append([f"{best} over {other}", f"{wanted}x", found[best].found, found[best].verdict])
         other = best
     return markdown([f"QD Walker, {done:,} evaluations", "wanted", "found, by seed", ""], rows)
@@ -229,7 +248,7 @@ def draw(path: Path) -> None:
             ax.plot(run.metrics[column] / unit, run.metrics["qd_score"], line, color=looks[run.config["algorithm"]])
         ax.axhline(paper("qd_score", FIRST, task), color=looks[FIRST], linestyle="--", linewidth=1)
         ax.set(title="" if row else PLACES[task], xlabel=label, ylabel="" if place else "QD score", xlim=0, ylim=0)
-        for axis in (ax.xaxis, ax.yaxis)[unit != 1 :]:
+        for axis in [ax.yaxis] if label == "hours" else [ax.xaxis, ax.yaxis]:
             axis.set_major_formatter(EngFormatter(sep=""))
         ax.grid(color="0.9")
         ax.spines[:].set_visible(False)

@@ -93,6 +93,24 @@ def test_defaults_in_tables(name):
     assert numbers == {name: defaults[name] for name in numbers}
 
 
+@pytest.mark.parametrize("page", ["pga_me", "td3"])
+def test_defaults_of_what_came_after_the_paper(page):
+    """Columns of tables that are headed by algorithms."""
+    text, told = (ROOT / f"docs/algorithms/{page}.md").read_text(), 0
+    head, *rows = re.search(r"\| setting (\| `[^\n]+)\n\|[-|]+\n((?:\|[^\n]+\n)+)", text).groups()
+    columns = [re.findall(r"`(\w+)`", column) for column in head.split("|")[1:-1]]
+    for names, *values in (row.split("|")[1:-1] for row in rows[0].splitlines()):
+        for algorithms, value in zip(columns, values, strict=True):
+            for name, word in zip(re.findall(r"`(\w+)`", names), value.split(":")[0].split(", "), strict=True):
+                written = word.replace(",", "").split()
+                for defaults in (SETTINGS[algorithm]() for algorithm in algorithms):
+                    default = getattr(defaults, name)
+                    default = default if isinstance(default, tuple) else (default,)
+                    assert [str(part).lower() for part in default] == written, (name, algorithms)
+                    told += 1
+    assert told > 8
+
+
 def test_every_public_name_is_there():
     assert not [name for name in gaits.__all__ if not re.search(rf"\b{name}\b", ALL)]
 

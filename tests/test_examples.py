@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import runpy
 import subprocess
@@ -59,15 +58,6 @@ def run_alone(name, folder, *args):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
-def forget_inputs(path):
-    """A file as 0.2.0 wrote it."""
-    with np.load(path, allow_pickle=False) as file:
-        arrays = dict(file)
-    about = json.loads(str(arrays["about"]))
-    del about["inputs"]
-    np.savez(path, **{**arrays, "about": np.array(json.dumps(about))})
-
-
 def test_a_policy_that_takes_measures(tmp_path):
     """Asked for something else, it does something else; asked for what it cannot be asked for, it says what it takes."""
     settings = {"batch_size": 8, "critic_steps": 3, "critic_batch": 16, "critic_hidden": (8,), "pg_steps": 2, "pg_batch": 8}
@@ -86,8 +76,6 @@ def test_a_policy_that_takes_measures(tmp_path):
         assert (done.returncode, done.stdout) == (2, "")
         got = " ".join(wrong) or "none"
         assert done.stderr == f"{path.name} takes one number each for foot contact from 0 to 1; got {got}.\n"
-    forget_inputs(path)
-    assert run_alone(name, run.folder, path.name, "0.1").stdout == few.stdout
 
 
 def test_an_elite_takes_no_measures(tmp_path):

@@ -132,6 +132,9 @@ def test_gates_need_the_whole_length_and_the_same_seed(beyond):
     early = ["1.50 with 50,000 evaluations against 100,000", "met"]  # a QD score never falls
     assert rows(beyond(first, ("pga_budget", 1, [10, 60])).gates())[0][2:] == early
     assert rows(beyond(("pga_me", 1, [10, 20]), ("pga_budget", 1, [10, 60])).gates())[0][3] == "cannot tell yet"
+    failed, open_yet = ("pga_budget", 1, [10, 30, 44]), ("pga_budget", 1, [10, 40], {"pg_steps": 10})
+    assert rows(beyond(first, failed, open_yet).gates())[0][2:] == ["2.00 after 50,000", "cannot tell yet"]
+    assert rows(beyond(first, ("pga_budget", 1, [10, 60], {"reevaluate": 5})).gates())[0][3] == "cannot tell yet"
     one, two = rows(beyond(first, ("pga_budget", 1, [99, 99, 51]), ("dcrl_me", 1, [9, 9, 60])).gates())
     assert one[2:] == ["1.27 after 100,000", "**not met**"]
     assert two[2:] == ["1.18 after 100,000", "**not met**"]
@@ -173,6 +176,18 @@ def test_a_change_is_told_against_the_run_that_has_all_but_it(beyond):
         [title, "`critic_steps` 600", "1", "50,000", "30 / 20 = 1.50"],
         [f"{title}, `critic_steps` 600", "`critic_hidden` 64", "1", "50,000", "15 / 30 = 0.50"],
     ]
+
+
+def test_older_runs_have_the_defaults_of_what_came_later(beyond):
+    """And one whose version did otherwise says so, and is not told against those that do not."""
+    page = beyond(("dcrl_me", 1, [10, 20]), ("dcrl_me", 1, [10, 30], {"critic_steps": 600}))
+    default, variant = page.kept()
+    del default.config["settings"]["reevaluate"]
+    assert rows(page.changes())[0][2] == "`critic_steps` 600"
+    assert page.name(default) == "DCRL-MAP-Elites"
+    variant.facts["otherwise"] = "hindsight by the step"
+    assert page.name(variant) == "DCRL-MAP-Elites, `critic_steps` 600, hindsight by the step"
+    assert not rows(page.changes())
 
 
 def test_the_goal_is_the_papers_last_score(beyond):

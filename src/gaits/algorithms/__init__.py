@@ -109,6 +109,8 @@ ALGORITHMS = {
     ),
 }
 """By the name that ``train`` takes: title, summary, settings, and how each is made."""
+CONDITIONED = sorted(name for name, entry in ALGORITHMS.items() if entry.conditioned)
+"""Those whose runs have one policy that takes the wanted measures."""
 
 
 def settings_for(task: Task, algorithm: str, given: dict[str, Any]) -> Any:
@@ -119,4 +121,4 @@ def settings_for(task: Task, algorithm: str, given: dict[str, Any]) -> Any:
     return make_settings(kind, algorithm, {**suited, **given})
 
 
-__all__ = ["ALGORITHMS", "Algorithm", "AlgorithmEntry", "Batch", "Iteration", "settings_for"]
+__all__ = ["ALGORITHMS", "CONDITIONED", "Algorithm", "AlgorithmEntry", "Batch", "Iteration", "settings_for"]

@@ -120,7 +120,7 @@ def _own_ends(collection: Collection) -> str:
     header, rows = tables.own_ends(collection)
     if not rows:
         return ""
-    summary = "<summary>Each run at its own end, without luck</summary>"
+    summary = "<summary>Runs that were played again, each at its own end</summary>"
     return f"<details{'' if collection.evaluated else ' open'}>{summary}{_table(header, rows)}</details>"
 
 

@@ -217,7 +217,7 @@ def compare(
     for note in collection.notes:
         say(note)
     header, rows = tables.own_ends(collection)
-    if rows and not collection.evaluated:  # of runs compared earlier than they end
+    if rows and not collection.evaluated:  # some were not played again, or are compared earlier than they end
         print_table([tuple(header), *map(tuple, rows)])
         tell()
     for name in [one for one in report.LEAD if one in tables.metrics(collection)]:

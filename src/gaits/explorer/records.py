@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gaits import archives
-from gaits.algorithms import ALGORITHMS
+from gaits.algorithms import ALGORITHMS, CONDITIONED
 from gaits.archives import NO_SEED, NOT_ADDED, Archive
 from gaits.archives.cells import centres
 from gaits.archives.colors import color_limits
@@ -67,7 +67,7 @@ class Record:
     @property
     def conditioned(self) -> bool:
         """Whether it has a policy that can be asked for a gait."""
-        return ALGORITHMS[self.run.config.algorithm].conditioned and bool(available(self.run.folder / "checkpoint"))
+        return self.run.config.algorithm in CONDITIONED and bool(available(self.run.folder / "checkpoint"))
 
     def describe(self) -> dict[str, Any]:
         config, task = self.run.config, self.run.task
@@ -273,8 +273,8 @@ class Record:
     def asked(self, cell: int) -> Elite:
         """The policy that takes measures, told those in the middle of a cell, filled or not."""
         if not self.conditioned:
-            able = ", ".join(sorted(name for name, entry in ALGORITHMS.items() if entry.conditioned))
-            raise NotThere(f"{self.name} has no policy that can be asked for a gait; unpruned runs of {able} have one.")
+            able = f"unpruned runs of {', '.join(CONDITIONED)} have one"
+            raise NotThere(f"{self.name} has no policy that can be asked for a gait; {able}.")
         archive = self._read(solutions=False)
         if not 0 <= cell < archive.cells:
             raise NotThere(f"{self.name} has no cell {cell}; they are numbered from 0 to {archive.cells - 1}.")

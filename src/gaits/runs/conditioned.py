@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gaits.algorithms import ALGORITHMS
+from gaits.algorithms import CONDITIONED
 from gaits.gradients.goals import fold, scaled
 from gaits.policies import MLP
 from gaits.runs import Run, checkpoint
@@ -52,11 +52,10 @@ class Conditioned:
 
 def load_conditioned(run: Run) -> Conditioned:
     """Of the newest checkpoint."""
-    if not ALGORITHMS[run.config.algorithm].conditioned:
-        able = ", ".join(sorted(name for name, entry in ALGORITHMS.items() if entry.conditioned))
+    if run.config.algorithm not in CONDITIONED:
         raise ValueError(
-            f"{run.folder} has no policy that takes measures; only runs of {able} have one, and this one is of "
-            f"{run.config.algorithm}."
+            f"{run.folder} has no policy that takes measures; only runs of {', '.join(CONDITIONED)} have one, and this "
+            f"one is of {run.config.algorithm}."
         )
     algorithm: Any = run.config.make_algorithm()
     found = checkpoint.available(run.folder / "checkpoint")
