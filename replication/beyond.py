@@ -24,6 +24,8 @@ AXES = {"evaluations": ("evaluations", 1), "environment steps": ("steps", 1), "h
 """What curves are drawn over: a column, and in which unit."""
 LONG = 25_000
 """Evaluations from which on a run is told against the goal."""
+WALKS = 1_100
+"""Objective that a Walker has only if it walks: standing gives less than 1,000."""
 GATE = "qd_walker", 100_000
 """Where the gates stand."""
 
@@ -107,6 +109,15 @@ def goal() -> str:
             found = f"reached after {reached:,}; {share}" if reached else share
             rows.append([place, f"{theirs:,.0f}", name(run), str(run.config["seed"]), found])
     return markdown(["", "the paper's, after a million", "", "seed", "here"], rows)
+
+
+def walking() -> str:
+    """When runs on QD Walker begin to walk."""
+    rows = []
+    for run in runs("qd_walker"):
+        walks = run.reached("objective_max", WALKS)
+        rows.append([name(run), str(run.config["seed"]), f"{walks:,}" if walks else f"not in {run.end:,}"])
+    return markdown(["", "seed", "walks after"], rows)
 
 
 def ends() -> str:

@@ -129,7 +129,9 @@ def test_it_is_saved_beside_the_run_and_compared(tmp_path):
     assert np.isnan(later.final["robustness"].iloc[0])  # it was of a younger archive
     assert any("its robustness is left out. Make it again" in note for note in later.notes)
     earlier = collect([run.folder], evaluations=16).notes
-    assert any("its robustness is left out. Only whole runs have it" in note for note in earlier)
+    (told,) = (note for note in earlier if "its robustness is left out. Only whole runs have it" in note)
+    assert "Make it again" in told
+    assert "ends.csv" not in told  # where the run ends, nothing was played again either
 
 
 def test_the_summary_of_elites_that_all_failed_is_strict_json(tmp_path):

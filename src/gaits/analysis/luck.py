@@ -30,9 +30,10 @@ def luck_of(run: Run, evaluations: int, offset: float, notes: list[str]) -> dict
         return nothing
     if found.evaluations != evaluations:
         again = f"Make it again: {command('evaluate', run.folder)}"
-        whole = found.evaluations == int(run.metrics["evaluations"].iloc[-1])
-        later = "Only whole runs have it: the policies of earlier archives are not kept. ends.csv has it where the run ends."
-        remedy = later if whole else again
+        end = int(run.metrics["evaluations"].iloc[-1])
+        there = "ends.csv has it where the run ends." if found.evaluations == end else again
+        earlier = f"Only whole runs have it: the policies of earlier archives are not kept. {there}"
+        remedy = earlier if evaluations < end else again
         notes.append(
             f"The evaluation of {run.folder} is of its archive after {found.evaluations:,} evaluations, which is not "
             f"the one compared: its robustness is left out. {remedy}"
