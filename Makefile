@@ -40,7 +40,7 @@ test: $(ALL)  ## set up all, then lint, check types and run the tests
 
 train: $(READY)  ## set up, then train a small repertoire: DCRL-MAP-Elites on QD Half-Cheetah, about three minutes
 	@if [ -e runs/first/config.json ]; then $(BIN)/gaits resume runs/first; \
-	else $(BIN)/gaits train qd_half_cheetah dcrl_me --evaluations 6000 --out runs/first; fi
+	else $(BIN)/gaits train qd_half_cheetah dcrl_me --evaluations 4000 --out runs/first; fi
 
 bench: $(ALL)  ## measure rollout speed side by side with bare physics and the original environments
 	$(BIN)/gaits bench rollout
