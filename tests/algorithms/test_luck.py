@@ -90,6 +90,19 @@ def test_what_is_learnt_is_the_episode_that_counts():
     assert merged.transitions.solution.size == len(merged.transitions.reward)
 
 
+@pytest.mark.parametrize(("name", "learns"), [("dcrl_me", True), ("pga_me", True), ("map_elites", False)])
+def test_challengers_tell_their_steps_to_those_who_learn(name, learns):
+    entry, small = ALGORITHMS[name], {"batch_size": 8, **(CRITIC if learns else {})}
+    algorithm = entry.make(small_task(grid=(1,)), entry.settings(challenge=True, **small), np.random.SeedSequence(0))
+    with gaits.LocalEvaluator(small_task(grid=(1,)), workers=1) as evaluator:
+        for seed in range(20):
+            batch = algorithm.ask()
+            told = evaluator.evaluate(batch.solutions, np.arange(len(batch)) + 100 * seed, transitions=batch.transitions)
+            if algorithm.tell(told) is None:
+                break
+    assert np.all(algorithm.ask().transitions) == learns
+
+
 def test_an_elite_that_is_played_again_has_the_mean_of_its_episodes():
     algorithm = make(reevaluate=2)
     algorithm.ask()
