@@ -38,6 +38,13 @@ def make(name, **settings):
     return entry.make(small_task(), entry.settings(**settings), np.random.SeedSequence(0))
 
 
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name.startswith("cma_maega_")])
+def test_the_search_goes_by_the_annealed_archive(name):
+    algorithm = make(name, archive_learning_rate=0.3)
+    assert algorithm.emitter.archive is algorithm.annealed
+    assert algorithm.annealed.learning_rate == 0.3
+
+
 @pytest.mark.parametrize("name", ["sep_cma_mae", "cma_maega_es"])
 def test_the_results_are_the_best_of_every_cell(name):
     """Whatever the annealed archive holds by then, whose elites may become worse."""

@@ -7,6 +7,7 @@ from conformance.algorithm import AlgorithmSuite, small_task
 import gaits
 from gaits.algorithms.cma_mega_td3 import CmaMegaTd3, CmaMegaTd3Settings
 from gaits.episodes import Pool, make_job
+from gaits.gradients import CriticGradient, Displacement
 from gaits.gradients.goals import fold, scaled
 from gaits.search import Search
 
@@ -29,6 +30,16 @@ class TestConformance(AlgorithmSuite):
 class TestConformanceWithPlainGradients(AlgorithmSuite):
     name = "cma_mega_td3"
     settings = {**SMALL, "gradients": "plain", "gradient_states": 32, "td3_schedule": "paper"}  # noqa: RUF012
+
+
+@pytest.mark.parametrize(("gradients", "kind"), [("plain", CriticGradient), ("displacement", Displacement)])
+def test_both_rows_come_from_the_source_that_is_set(gradients, kind):
+    algorithm = CmaMegaTd3(small_task(), CmaMegaTd3Settings(**SMALL, gradients=gradients), np.random.SeedSequence(0))
+    (source,) = algorithm.sources
+    assert type(source) is kind
+    assert source.critic is algorithm.measure_critic
+    assert getattr(source, "states", 65_536) == 65_536
+    assert getattr(source, "how", (2, 8, 0.001)) == (2, 8, 0.001)
 
 
 def test_every_evaluation_is_inserted_and_none_is_a_sample():
