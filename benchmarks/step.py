@@ -24,6 +24,7 @@ from numba import njit
 
 import gaits
 from gaits.episodes import Batch, make_job
+from gaits.lanes import EIGHT, FOUR, ONE, lanes, part, wide, width
 from gaits.physics.engine import planar, spatial, step
 from gaits.physics.engine.constants import SUBSTEPS
 from gaits.physics.engine.contact import collide_floor
@@ -32,7 +33,6 @@ from gaits.physics.engine.player import EnginePlayer
 from gaits.physics.engine.reading import read
 from gaits.physics.engine.solver import iterate
 from gaits.physics.engine.spots import find_spots
-from gaits.physics.lanes import EIGHT, FOUR, ONE, lanes, part, wide, width
 from gaits.physics.policy import choose_action, lay_out, view_network
 from gaits.physics.walking import judge, state_of, view_body, view_states
 

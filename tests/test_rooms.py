@@ -23,6 +23,7 @@ FLOORS = [
         "reading",
         "states",
         "pcg64",
+        "lanes",
         "normals",
         "memory",
         "rows",

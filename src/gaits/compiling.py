@@ -19,7 +19,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from gaits.console import say
 
 PACKAGE = Path(__file__).parent
-SHARED = ("compiling.py", "pcg64.py", "policies.py")
+SHARED = ("compiling.py", "lanes.py", "pcg64.py", "policies.py")
 """Files that compiled code of every room has something from."""
 
 # Without the numpy error model every division checks for zero and raises.
@@ -49,8 +49,6 @@ def _decorator(**more: Any) -> Callable[[Callable[..., Any]], Any]:
 
 compiled = _decorator()
 inline = _decorator(forceinline=True)
-summing = _decorator(fastmath={"reassoc"})
-"""For long sums: of several terms at once, in an order that the compiler chooses, and not one after the other."""
 
 # Numba compiles a function with everything it calls, and again in each of its callers: a tower of large functions takes
 # minutes. So functions that only arrange others are merged into their caller before anything is compiled.

@@ -29,11 +29,10 @@ intrinsic: Any = _intrinsic  # which Numba types as what it decorates
 def together(work: Callable[[np.ndarray], Any], hands: int) -> None:
     """Do work(counters) with so many threads, this one included. They count units taken and units done."""
     counters = np.zeros(2, np.int64)
-    with _one_thread_each():
-        others = [_threads().submit(work, counters) for _ in range(hands - 1)]
-        work(counters)
-        for other in others:
-            other.result()
+    others = [_threads().submit(work, counters) for _ in range(hands - 1)]
+    work(counters)
+    for other in others:
+        other.result()
 
 
 def most(units: int) -> int:
@@ -79,19 +78,6 @@ class Pace:
 @functools.cache
 def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(available_cores(), "learning")
-
-
-def _one_thread_each() -> Any:
-    """Hands share work better than BLAS's threads do: products of these sizes are too short to be shared."""
-    return _blas().limit(limits=1, user_api="blas")
-
-
-@functools.cache
-def _blas() -> Any:
-    import scipy.linalg.cython_blas  # noqa: F401 - whose BLAS compiled code calls
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 @intrinsic

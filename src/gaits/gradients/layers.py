@@ -1,4 +1,4 @@
-"""Networks in compiled code: values forward, derivatives backward, and Adam. Matrix products are BLAS's, of one thread each.
+"""Networks in compiled code: values forward, derivatives backward, and Adam.
 
 A network is a flat vector in the order of ``gaits.MLP``. Rows are states; what every layer gives is kept in one flat array,
 layer after layer, for the way back.
@@ -11,7 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaits.compiling import compiled, summing
+from gaits.compiling import compiled
+from gaits.gradients.products import NOTHING, centre, dot, inner, total
+from gaits.lanes import ONE as SINGLE
+from gaits.lanes import lanes, part
 from gaits.policies import MLP, TANH_EDGE, TANH_P, TANH_Q
 
 PARAMETERS, INPUT = 0, 1
@@ -74,45 +77,39 @@ def forward(net, vector, x, values):
     for layer in range(last):
         w, b = weights(net, vector, layer)
         z = output(net, values, layer + 1, len(x))
-        np.dot(x, w.T, z)
+        dot(x, w.T, b, z)
         if net.norm and layer + 1 < last:
-            normalise(z, b, *normal(net, values, layer + 1, len(x)))
+            normalise(z, *normal(net, values, layer + 1, len(x)))
         else:
-            activate(z, b, net.relu, layer + 1 == last)
+            activate(z, net.relu, layer + 1 == last)
         x = z
     return x
 
 
 @compiled
-def activate(z, b, relu, last):
+def activate(z, relu, last):
     rows, columns = z.shape
-    for i in range(rows):
-        if relu and last:
+    if not relu:
+        for i in range(rows):
             for j in range(columns):
-                z[i, j] += b[j]
-        elif relu:
+                z[i, j] = tanh(z[i, j])
+    elif not last:
+        for i in range(rows):
             for j in range(columns):
-                z[i, j] = max(z[i, j] + b[j], ZERO)
-        else:
-            for j in range(columns):
-                z[i, j] = tanh(z[i, j] + b[j])
+                z[i, j] = max(z[i, j], ZERO)
 
 
-@summing
-def normalise(z, b, normed, scale):
-    """Rows of z + b with mean 0 and variance 1, which are kept with 1/σ, through ReLU."""
+@compiled
+def normalise(z, normed, scale):
+    """Rows of z with mean 0 and variance 1, which are kept with 1/σ, through ReLU."""
     rows, columns = z.shape
+    n = np.float32(columns)
     for i in range(rows):
-        mean = variance = ZERO
+        row = part(lanes(z, SINGLE), i * columns)
+        variance = centre(row, total(row, columns) / n, part(lanes(normed, SINGLE), i * columns), columns) / n
+        scale[i] = factor = ONE / np.sqrt(variance + NORM_EPSILON)
         for j in range(columns):
-            z[i, j] += b[j]
-            mean += z[i, j]
-        mean /= np.float32(columns)
-        for j in range(columns):
-            variance += (z[i, j] - mean) * (z[i, j] - mean)
-        scale[i] = ONE / np.sqrt(variance / np.float32(columns) + NORM_EPSILON)
-        for j in range(columns):
-            normed[i, j] = (z[i, j] - mean) * scale[i]
+            normed[i, j] *= factor
             z[i, j] = max(normed[i, j], ZERO)
 
 
@@ -128,12 +125,12 @@ def backward(net, vector, x, values, deltas, wanted, gradient, dx):
             denormalise(delta, *normal(net, values, layer + 1, rows))
         if wanted == PARAMETERS:
             gw, gb = weights(net, gradient, layer)
-            np.dot(delta.T, output(net, values, layer, rows) if layer else x, gw)
+            dot(delta.T, output(net, values, layer, rows) if layer else x, NOTHING, gw)
             sum_rows(delta, gb)
         if layer:
-            np.dot(delta, w, output(net, deltas, layer, rows))
+            dot(delta, w, NOTHING, output(net, deltas, layer, rows))
         elif wanted == INPUT:
-            np.dot(delta, w, dx)
+            dot(delta, w, NOTHING, dx)
 
 
 @compiled
@@ -149,16 +146,14 @@ def deactivate(delta, value, relu, last):
                 delta[i, j] = delta[i, j] if value[i, j] > ZERO else ZERO
 
 
-@summing
+@compiled
 def denormalise(delta, normed, scale):
     """dJ/dz = 1/σ (δ - mean δ - ẑ mean(δ ẑ)), from δ = dJ/dẑ."""
     rows, columns = delta.shape
+    n = np.float32(columns)
     for i in range(rows):
-        mean = along = ZERO
-        for j in range(columns):
-            mean += delta[i, j]
-            along += delta[i, j] * normed[i, j]
-        mean, along = mean / np.float32(columns), along / np.float32(columns)
+        row = part(lanes(delta, SINGLE), i * columns)
+        mean, along = total(row, columns) / n, inner(row, part(lanes(normed, SINGLE), i * columns), columns) / n
         for j in range(columns):
             delta[i, j] = scale[i] * (delta[i, j] - mean - normed[i, j] * along)
 

@@ -1,7 +1,7 @@
 """TD3 on the CPU, compiled: training critics, the gradient of a policy, the variation of many parents.
 
-The equations are those of ``actor_critic.py``, where derivatives are JAX's; here they are written out, on BLAS. Symbols are
-the paper's: critics Q_θ1 and Q_θ2, the greedy actor π_φq, targets with a prime.
+The equations are those of ``actor_critic.py``, where derivatives are JAX's; here they are written out. Symbols are the
+paper's: critics Q_θ1 and Q_θ2, the greedy actor π_φq, targets with a prime.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from numba import types
 
 from gaits.compiling import compiled, entry
 from gaits.episodes.episode import NON_FINITE, TERMINATED, TRUNCATED
-from gaits.physics.lanes import ONE, lanes
+from gaits.lanes import ONE, lanes
 from gaits.physics.policy import choose_action, lay_out, view_network
 from gaits.physics.walking import pairwise_sum
 

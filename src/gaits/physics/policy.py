@@ -11,12 +11,9 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core.typing.templates import signature
 
 from gaits.compiling import compiled, entry, inline
-from gaits.physics.lanes import EIGHT, ONE, intrinsic, lanes, like, part, select, wide
+from gaits.lanes import EIGHT, ONE, lanes, like, part, select, transpose8, wide
 from gaits.policies import TANH_EDGE, TANH_P, TANH_Q
 
 ZERO = np.float32(0.0)
@@ -32,40 +29,6 @@ def room(sizes: np.ndarray) -> tuple[int, int]:
     """Numbers that the laid out weights take, and those of two layers' outputs."""
     weights = sum((int(n_in) + 1) * padded(int(n_out)) for n_in, n_out in itertools.pairwise(sizes))
     return weights, 2 * padded(int(max(sizes)))
-
-
-@intrinsic
-def transpose8(typingctx, source, start, stride, target, to, step):
-    """Turn rows into columns: eight rows of eight numbers, ``stride`` apart, to eight rows that are ``step`` apart."""
-
-    def codegen(context, builder, sig, args):
-        vector = ir.VectorType(ir.FloatType(), 8)
-
-        def address(view, first, apart, k):
-            at = builder.add(first, builder.mul(apart, apart.type(k)))
-            return builder.bitcast(builder.gep(view, [at]), vector.as_pointer())
-
-        def pick(a, b, order):
-            return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), 8), order))
-
-        def exchange(rows, apart, low, high):
-            """Every row with the one that is so far away: what is low of both, what is high of both."""
-            out = list(rows)
-            for k in range(8):
-                if not k & apart:
-                    out[k], out[k + apart] = pick(rows[k], rows[k + apart], low), pick(rows[k], rows[k + apart], high)
-            return out
-
-        rows = [builder.load(address(args[0], args[1], args[2], k), align=4) for k in range(8)]
-        rows = exchange(rows, 1, [0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15])
-        rows = exchange(rows, 2, [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15])
-        rows = exchange(rows, 4, [0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15])
-        for k, row in enumerate(rows):
-            builder.store(row, address(args[3], args[4], args[5], k), align=4)
-        return context.get_dummy_value()
-
-    i = types.intp
-    return signature(types.none, source, i, i, target, i, i), codegen
 
 
 @compiled

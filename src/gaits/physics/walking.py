@@ -16,7 +16,7 @@ import numpy as np
 
 from gaits.compiling import compiled, inline
 from gaits.episodes.episode import NON_FINITE, TERMINATED, TRUNCATED
-from gaits.physics.lanes import ONE, lanes, part
+from gaits.lanes import ONE, lanes, part
 
 SECONDS_PER_STEP = 0.0165
 TARGET_DISTANCE = 1000.0

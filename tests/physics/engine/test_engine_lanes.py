@@ -13,9 +13,9 @@ from physics.engine.playing import again, keep_on, make_episodes, play_in_engine
 
 import gaits
 from gaits.episodes import NON_FINITE, Batch, make_job
+from gaits.lanes import ONE
 from gaits.physics.engine.desk import Workplace
 from gaits.physics.engine.player import EnginePlayer
-from gaits.physics.lanes import ONE
 
 N = 10
 

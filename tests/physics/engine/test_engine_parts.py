@@ -7,8 +7,7 @@ import pytest
 from numba import njit
 
 import gaits
-from gaits.physics.engine import algebra, contact, gjk, reading, seeds, solver, spots
-from gaits.physics.lanes import (
+from gaits.lanes import (
     EIGHT,
     FOUR,
     ONE,
@@ -24,6 +23,7 @@ from gaits.physics.lanes import (
     sqrt,
     width,
 )
+from gaits.physics.engine import algebra, contact, gjk, reading, seeds, solver, spots
 from gaits.physics.policy import Actor
 from gaits.physics.world import start_angles
 

@@ -14,7 +14,7 @@ from numba import carray, types
 
 from gaits.compiling import compiled, entry
 from gaits.episodes.episode import NON_FINITE, TRUNCATED
-from gaits.physics.lanes import ONE, intrinsic, lanes
+from gaits.lanes import ONE, intrinsic, lanes
 from gaits.physics.policy import choose_action, lay_out, view_network
 from gaits.physics.walking import begin, judge
 

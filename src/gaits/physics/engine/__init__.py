@@ -18,7 +18,7 @@ A robot is a tree of hinges on a flat floor, made of spheres and capsules. That 
     desk         what a thread needs for that
     player       playing jobs; simulator: single steps from Python
 
-Numbers of single episodes and of four side by side are the same source: ``gaits.physics.lanes`` has the type.
+Numbers of single episodes and of four side by side are the same source: ``gaits.lanes`` has the type.
 
 The arithmetic follows Bullet (https://github.com/bulletphysics/bullet3, Erwin Coumans and others, zlib licence). None of its
 source is here: this was written from a specification of its behaviour, whose sections are what ``ENGINE 5.6`` means beside

@@ -7,7 +7,7 @@ step, so none of this is left to a library.
 from __future__ import annotations
 
 from gaits.compiling import inline
-from gaits.physics.lanes import select, sqrt
+from gaits.lanes import select, sqrt
 
 EPS = 2.220446049250313e-16
 

@@ -7,10 +7,10 @@ search for the lowest point runs in all lanes; adding a point and forgetting one
 from __future__ import annotations
 
 from gaits.compiling import compiled, inline
+from gaits.lanes import any_lane, like, one_lane, part, select, width
 from gaits.physics.engine.algebra import add, cross, dot, get3, get9, mtv, mv, neg, put3, row, scale, sub, unit, vm
 from gaits.physics.engine.constants import POINTS
 from gaits.physics.engine.gjk import BALLS, CAPSULE
-from gaits.physics.lanes import any_lane, like, one_lane, part, select, width
 
 SHAPE = 24  # constants of a shape: child rotation 9, place 3, reach, threshold, margin, half height, 2 x (centre 3, radius)
 POINT = 9  # numbers of a point: on the link 3, on the floor x and y, distance, in the world 3

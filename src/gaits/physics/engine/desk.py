@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from gaits.episodes import Job
+from gaits.lanes import FOUR
 from gaits.physics.engine.episodes import Desk, Orders, Shelf, play
 from gaits.physics.engine.model import make_memory, make_model
-from gaits.physics.lanes import FOUR
 from gaits.physics.policy import make_network, room
 from gaits.physics.robots import load_robot
 from gaits.physics.walking import make_states

@@ -15,11 +15,11 @@ from numba.core.typing.templates import signature
 
 from gaits.compiling import compiled, entry, inline
 from gaits.episodes.episode import NON_FINITE, TRUNCATED
+from gaits.lanes import ONE, intrinsic, lanes, one_lane, part, width
 from gaits.physics.engine.model import view_memory, view_model
 from gaits.physics.engine.reading import quaternion, read
 from gaits.physics.engine.seeds import start_angles
 from gaits.physics.engine.step import place, step
-from gaits.physics.lanes import ONE, intrinsic, lanes, one_lane, part, width
 from gaits.physics.policy import choose_action, lay_out, view_network
 from gaits.physics.walking import begin, judge, state_of, view_body, view_states
 

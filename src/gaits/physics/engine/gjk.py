@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from gaits.compiling import compiled
+from gaits.lanes import sqrt
 from gaits.physics.engine.algebra import EPS, add, cross, dot, get3, mv, neg, put3, scale, sub, unit, vm
-from gaits.physics.lanes import sqrt
 
 BALLS, CAPSULE, BALL = 0, 1, 2  # two spheres and what is between them; a capsule along its z axis; a sphere
 MARGIN = 14  # place among the constants of a shape, as are the next two: each has a centre 3 and a radius

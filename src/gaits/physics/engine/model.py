@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from gaits.compiling import inline
+from gaits.lanes import ONE, lanes
 from gaits.physics.engine.constants import POINTS, TOUCHES
 from gaits.physics.engine.contact import POINT
 from gaits.physics.engine.gjk import BALL, BALLS, CAPSULE, SIMPLEX
 from gaits.physics.engine.pairs import find_meetings, first_live, make_box, visiting_order
 from gaits.physics.engine.self_contact import TOUCH
 from gaits.physics.engine.spots import SPOT
-from gaits.physics.lanes import ONE, lanes
 from gaits.physics.robots import BASE, FIXED, Collider, Link, RobotData, Shape
 
 FLOOR_FRICTION = 0.8

@@ -12,9 +12,9 @@ Bullet keeps in its top left, top right and bottom left blocks.
 from __future__ import annotations
 
 from gaits.compiling import compiled, inline, merged
+from gaits.lanes import cos, like, select, sin, sqrt
 from gaits.physics.engine.algebra import EPS, get3, put3
 from gaits.physics.engine.constants import DAMPING, DT, GRAVITY
-from gaits.physics.lanes import cos, like, select, sin, sqrt
 
 LIMB = 7  # constants of a limb: hinge to body's hinge ex, ez; axis; body bx, bz, mass, inertia
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gaits.compiling import compiled
+from gaits.lanes import one_lane, part, sqrt, width
 from gaits.physics.engine import planar
 from gaits.physics.engine.algebra import get3, get9, mv
-from gaits.physics.lanes import one_lane, part, sqrt, width
 
 
 @compiled

@@ -11,12 +11,12 @@ the same links, this array decides which goes first in the solver. So it is kept
 from __future__ import annotations
 
 from gaits.compiling import compiled, inline
+from gaits.lanes import any_lane, like, one_lane, part, select, sqrt, width
 from gaits.physics.engine.algebra import EPS, add, dot, get3, get9, mm, mtv, mv, neg, put3, row, scale, sub, transpose
 from gaits.physics.engine.constants import POINTS
 from gaits.physics.engine.contact import SHAPE, least_useful
 from gaits.physics.engine.gjk import BALL, MARGIN, NEAR, UNKNOWN, closest_points
 from gaits.physics.engine.pairs import BOX
-from gaits.physics.lanes import any_lane, like, one_lane, part, select, sqrt, width
 
 TOUCH = 16  # numbers of a point: on A's link 3, on B's link 3, distance, in the world A's 3 and B's 3, normal from B to A 3
 DISTANCE, IN_WORLD, NORMAL = 6, 7, 13

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from gaits.compiling import compiled, inline, merged
+from gaits.lanes import any_lane, like, one_lane, opposite, part, select, width
 from gaits.physics.engine.algebra import EPS
 from gaits.physics.engine.constants import (
     CONTACT_ERP,
@@ -22,7 +23,6 @@ from gaits.physics.engine.constants import (
     RESIDUAL,
     SLOP,
 )
-from gaits.physics.lanes import any_lane, like, one_lane, opposite, part, select, width
 
 RHS, INV, IMPULSE, PRESENT = 0, 1, 2, 3
 NOBODY = -1  # a row between a link and the floor, or within a joint

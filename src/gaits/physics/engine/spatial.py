@@ -10,6 +10,7 @@ In all arrays by link, 0 is the base and 1 + i is link i.
 from __future__ import annotations
 
 from gaits.compiling import compiled, inline, merged
+from gaits.lanes import cos, like, part, select, sin, sqrt
 from gaits.physics.engine.algebra import (
     EPS,
     add,
@@ -48,7 +49,6 @@ from gaits.physics.engine.algebra import (
 )
 from gaits.physics.engine.constants import DAMPING, DT, GRAVITY
 from gaits.physics.engine.planar import clamp
-from gaits.physics.lanes import cos, like, part, select, sin, sqrt
 
 LINK = (
     11  # constants of a hinge: e 3, length of its axis, axis 3, rotation at zero 4; of a fixed link: arm 3, mass, inertia 3

@@ -7,11 +7,11 @@ without such a point the spot is absent. Manifolds of the same links are a *grou
 from __future__ import annotations
 
 from gaits.compiling import compiled
+from gaits.lanes import like, one_lane, part, sqrt, width
 from gaits.physics.engine.algebra import get3, put3, unit
 from gaits.physics.engine.constants import POINTS, TOUCHES
 from gaits.physics.engine.contact import POINT
 from gaits.physics.engine.self_contact import DISTANCE, IN_WORLD, NORMAL, TOUCH
-from gaits.physics.lanes import like, one_lane, part, sqrt, width
 
 SPOT = 16  # numbers of a spot: point of A 3, point of B 3, distance, directions in which its three rows act 9
 STEEP = 0.70710678118654752440

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gaits.compiling import merged
+from gaits.lanes import any_lane, like, part, select
 from gaits.physics.engine import planar, spatial
 from gaits.physics.engine.algebra import get3, scale
 from gaits.physics.engine.constants import SUBSTEPS
@@ -10,7 +11,6 @@ from gaits.physics.engine.contact import collide_floor
 from gaits.physics.engine.self_contact import collide_self
 from gaits.physics.engine.solver import NOBODY, add_product, diagonal, friction_row, iterate, limit_row, normal_row, product
 from gaits.physics.engine.spots import SPOT, find_spots
-from gaits.physics.lanes import any_lane, like, part, select
 
 
 @merged

@@ -1,8 +1,8 @@
-"""A SIMD value type for Numba: four doubles that behave like one.
+"""A SIMD value type for Numba: several numbers that behave like one.
 
-    view = lanes(array, FOUR)    # in compiled code: a view whose items are four doubles wide
+    view = lanes(array, FOUR)    # in compiled code: a view whose items are four numbers wide
     view[k]                      # load the k-th item;  view[k] = x  stores it
-    a + b, -a, a < b, m & n, select(m, a, b), sqrt(a), sin(a), cos(a)
+    a + b, -a, a < b, m & n, select(m, a, b), fma(a, b, c); of doubles also sqrt(a), sin(a), cos(a)
 
 ``lanes(array, ONE)`` gives plain doubles, so the same source compiles for one episode or for four side by side, and the
 first is the oracle of the second. ``one_lane(view, i)`` is lane i of a view, item by item a double: for what branches by
@@ -31,7 +31,12 @@ from numba.extending import lower_builtin, models, register_model
 intrinsic: Any = _intrinsic  # what it makes is called with one argument less than it has
 INT32 = ir.IntType(32)
 
-ONE, FOUR, EIGHT = (0,), 4 * (0,), 8 * (0,)  # how many side by side: a tuple, because its length is part of its type
+ONE, FOUR, EIGHT, SIXTEEN = (
+    (0,),
+    4 * (0,),
+    8 * (0,),
+    16 * (0,),
+)  # how many side by side: a tuple, because its length is part of its type
 
 
 class Lanes(types.Type):
@@ -143,6 +148,32 @@ def sqrt(typingctx, x):
         return builder.call(cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind]), name), args)
 
     return signature(x, x), codegen
+
+
+@intrinsic
+def fma(typingctx, x, y, z):
+    """x y + z, rounded once, of float32."""
+
+    def codegen(context, builder, sig, args):
+        kind = ir.FunctionType(args[0].type, 3 * [args[0].type])
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{x.n}f32"), args)
+
+    return signature(x, x, x, x), codegen
+
+
+@intrinsic
+def across(typingctx, x):
+    """The sum of all lanes: one half plus the other, until one is left."""
+
+    def codegen(context, builder, sig, args):
+        whole, n = args[0], x.n
+        while n > 1:
+            n //= 2
+            halves = (ir.Constant(ir.VectorType(INT32, n), list(range(first, first + n))) for first in (0, n))
+            whole = builder.fadd(*(builder.shuffle_vector(whole, whole, half) for half in halves))
+        return builder.extract_element(whole, INT32(0))
+
+    return signature(x.dtype, x), codegen
 
 
 @intrinsic
@@ -280,3 +311,37 @@ def _get(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 def _set(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     builder.store(args[2], _address(builder, sig.args[0], args[0], args[1]), align=sig.args[0].dtype.bitwidth // 8)
     return context.get_dummy_value()
+
+
+@intrinsic
+def transpose8(typingctx, source, start, stride, target, to, step):
+    """Turn rows into columns: eight rows of eight numbers, ``stride`` apart, to eight rows that are ``step`` apart."""
+
+    def codegen(context, builder, sig, args):
+        vector = ir.VectorType(ir.FloatType(), 8)
+
+        def address(view, first, apart, k):
+            at = builder.add(first, builder.mul(apart, apart.type(k)))
+            return builder.bitcast(builder.gep(view, [at]), vector.as_pointer())
+
+        def pick(a, b, order):
+            return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(INT32, 8), order))
+
+        def exchange(rows, apart, low, high):
+            """Every row with the one that is so far away: what is low of both, what is high of both."""
+            out = list(rows)
+            for k in range(8):
+                if not k & apart:
+                    out[k], out[k + apart] = pick(rows[k], rows[k + apart], low), pick(rows[k], rows[k + apart], high)
+            return out
+
+        rows = [builder.load(address(args[0], args[1], args[2], k), align=4) for k in range(8)]
+        rows = exchange(rows, 1, [0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15])
+        rows = exchange(rows, 2, [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15])
+        rows = exchange(rows, 4, [0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15])
+        for k, row in enumerate(rows):
+            builder.store(row, address(args[3], args[4], args[5], k), align=4)
+        return context.get_dummy_value()
+
+    i = types.intp
+    return signature(types.none, source, i, i, target, i, i), codegen
