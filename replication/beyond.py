@@ -23,7 +23,7 @@ STEPS, HOURS = (2, 5, 10, 20, 40), (0.25, 0.5, 1, 2)
 AXES = {"evaluations": ("evaluations", 1), "environment steps": ("steps", 1), "hours": ("seconds", 3600)}
 """What curves are drawn over: a column, and in which unit."""
 LONG = 25_000
-"""Evaluations from which on a run is told against the goal."""
+"""Evaluations from which on a run is told against the goal, and a variant in tables of its own length."""
 WALKS = 1_100
 """Objective that a Walker has only if it walks: standing gives less than 1,000."""
 GATE = "qd_walker", 100_000
@@ -60,10 +60,14 @@ def name(run: Kept) -> str:
     return f"{title}, {change}" if change else title
 
 
-def runs(task: str) -> list[Kept]:
-    """Of a task: the paper's PGA-MAP-Elites, what came after it, and their variants, each by seed."""
+def runs(task: str, least: int = 0) -> list[Kept]:
+    """Of a task: the paper's PGA-MAP-Elites, what came after it, and their variants, each by seed.
+
+    Those with a name of their own only if they have so many evaluations.
+    """
     chosen = [run for run in kept() if run.config["task"] == task and run.config["algorithm"] in LEARNERS]
-    return sorted(chosen, key=lambda run: (LEARNERS.index(run.config["algorithm"]), name(run), run.config["seed"]))
+    chosen = [run for run in chosen if run.end >= least or not run.config.get("name")]
+    return sorted(chosen, key=lambda run: (LEARNERS.index(run.config["algorithm"]), name(run), run.config["seed"], run.end))
 
 
 def against(run: Kept, evaluations: int) -> float:
@@ -76,7 +80,7 @@ def progress() -> str:
     """Recorded QD scores on the way, and how many times PGA-MAP-Elites' with that seed they are."""
     rows = []
     for task, place in PLACES.items():
-        for run in runs(task):
+        for run in runs(task, LONG):
             told = []
             for point in POINTS:
                 ratio = "" if run.config["algorithm"] == FIRST else f" ({against(run, point):.2f}x)"
@@ -91,7 +95,7 @@ def costs() -> str:
     points = [("steps", 1e6 * n, f"{n} million steps") for n in STEPS] + [("seconds", 3600 * n, f"{n:g} h") for n in HOURS]
     rows = []
     for task, place in PLACES.items():
-        for run in runs(task):
+        for run in runs(task, LONG):
             last = run.metrics.iloc[-1]
             scores = [f"{run.at('qd_score', n, of):,.0f}" if last[of] >= n else "" for of, n, _ in points]
             rows.append([place, name(run), str(run.config["seed"]), *scores])
@@ -103,7 +107,7 @@ def goal() -> str:
     rows = []
     for task, place in PLACES.items():
         theirs = paper("qd_score", FIRST, task)
-        for run in [run for run in runs(task) if run.config["algorithm"] != FIRST and run.end >= LONG]:
+        for run in [run for run in runs(task, LONG) if run.config["algorithm"] != FIRST and run.end >= LONG]:
             reached = run.reached("qd_score", theirs)
             share = f"{run.at('qd_score', run.end) / theirs:.2f} of it after {run.end:,}"
             found = f"reached after {reached:,}; {share}" if reached else share
@@ -124,8 +128,8 @@ def ends() -> str:
     """The last of every run: recorded, corrected, and what it took."""
     rows = []
     for task, place in PLACES.items():
-        for run in runs(task):
-            last, again = run.metrics.iloc[-1], run.again if run.again.get("evaluations") == run.end else {}
+        for run in runs(task, LONG):
+            last, again = run.metrics.iloc[-1], played_again(run)
             left = again.get("corrected", {})
             row = [place, name(run), str(run.config["seed"]), f"{run.end:,}", f"{last['qd_score']:,.0f}"]
             row += [f"{left['qd_score']:,.0f}", f"{again['expected_qd_score']:,.0f}"] if left else ["", ""]
@@ -135,6 +139,11 @@ def ends() -> str:
             rows.append(row)
     head = ["", "", "seed", "evaluations", "QD score", "corrected", "in place", "coverage, corrected", "best, corrected"]
     return markdown([*head, "million steps", "hours", "core seconds per 100"], rows)
+
+
+def played_again(run: Kept) -> dict[str, Any]:
+    """What ``gaits evaluate`` found at the run's end, or nothing."""
+    return run.again if run.again.get("evaluations") == run.end else {}
 
 
 def processor(run: Kept) -> str:
@@ -147,7 +156,8 @@ def processor(run: Kept) -> str:
 
 
 def nearest(run: Kept) -> Kept | None:
-    """Of the runs with the same task, algorithm and seed and no more settings changed, the one that is least unlike.
+    """Of the runs with the same task, algorithm and seed and no more settings changed, the one that is least unlike, if
+    there are several the one that is as long.
 
     One of a version that did otherwise stands beside those of that version only.
     """
@@ -160,7 +170,7 @@ def nearest(run: Kept) -> Kept | None:
 
     others = [other for other in kept() if kind(other) == kind(run)]
     others = sorted((other for other in others if rank(other) < rank(run)), key=rank)
-    return min(others, key=lambda one: len(difference(settings(run), settings(one))), default=None)
+    return min(others, key=lambda one: (len(difference(settings(run), settings(one))), one.end != run.end), default=None)
 
 
 def changes() -> str:
@@ -173,12 +183,17 @@ def changes() -> str:
             mine, theirs = settings(run), settings(other)
             after = min(run.end, other.end)
             after = max((point for point in POINTS if point <= after), default=after)
-            scores = [one.at("qd_score", after) for one in (run, other)]
             row = [place, name(other), words(difference(mine, theirs)), str(run.config["seed"]), f"{after:,}"]
-            row += [f"{scores[0]:,.0f} / {scores[1]:,.0f} = {scores[0] / scores[1]:.2f}"]
+            row += [quotient(*(one.at("qd_score", after) for one in (run, other)))]
+            left = [played_again(one).get("corrected", {}).get("qd_score") for one in (run, other) if one.end == after]
+            row += [quotient(*left) if len(left) == 2 and all(left) else ""]
             rows.append([*row, " / ".join(processor(one) or "–" for one in (run, other))])
-    head = ["", "", "changed to", "seed", "after", "QD score, with / without", "core seconds per 100"]
+    head = ["", "", "changed to", "seed", "after", "QD score, with / without", "corrected", "core seconds per 100"]
     return markdown(head, rows)
+
+
+def quotient(one: float, other: float) -> str:
+    return f"{one:,.0f} / {other:,.0f} = {one / other:.2f}"
 
 
 def pairs(task: str, one: str, other: str) -> list[tuple[Kept, Kept]]:
@@ -254,7 +269,7 @@ def draw(path: Path) -> None:
     axes = figure.subplots(len(AXES), len(PLACES), sharey="col")
     for (row, (label, (column, unit))), (place, task) in product(enumerate(AXES.items()), enumerate(PLACES)):
         ax = axes[row, place]
-        for run in runs(task):
+        for run in runs(task, LONG):
             line = "-" if not changed(run) else ":"
             ax.plot(run.metrics[column] / unit, run.metrics["qd_score"], line, color=looks[run.config["algorithm"]])
         ax.axhline(paper("qd_score", FIRST, task), color=looks[FIRST], linestyle="--", linewidth=1)

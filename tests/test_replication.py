@@ -178,6 +178,19 @@ def test_a_change_is_told_against_the_run_that_has_all_but_it(beyond):
     ]
 
 
+def test_a_change_is_told_corrected_where_both_runs_were_played_again_at_one_length(beyond):
+    runs = [("dcrl_me", 1, [10, 20]), ("dcrl_me", 1, [10]), ("dcrl_me", 1, [30], {"hindsight": 0.0})]
+    page = beyond(*runs)
+    long, short, variant = page.kept()
+    short.config["name"] = "dcrl_10000"
+    for run, left in ((long, 9), (variant, 6)):
+        run.again.update({"corrected": {"qd_score": left}, "evaluations": run.end})
+    assert [row[4:7] for row in rows(page.changes())] == [["10,000", "30 / 10 = 3.00", ""]]
+    short.again.update({"corrected": {"qd_score": 3}, "evaluations": short.end})
+    assert [row[4:7] for row in rows(page.changes())] == [["10,000", "30 / 10 = 3.00", "6 / 3 = 2.00"]]
+    assert [row[2:] for row in rows(page.progress())] == [["1", "10", "20", "20", "", ""]]  # of the long one only
+
+
 def test_older_runs_have_the_defaults_of_what_came_later(beyond):
     """And one whose version did otherwise says so, and is not told against those that do not."""
     page = beyond(("dcrl_me", 1, [10, 20]), ("dcrl_me", 1, [10, 30], {"critic_steps": 600}))
