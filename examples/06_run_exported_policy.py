@@ -14,7 +14,11 @@ import numpy as np
 if len(sys.argv) < 2:
     print(__doc__, file=sys.stderr)
     sys.exit(2)
-policy = dict(np.load(sys.argv[1], allow_pickle=False))
+try:
+    policy = dict(np.load(sys.argv[1], allow_pickle=False))
+except (OSError, ValueError) as error:
+    print(f"{sys.argv[1]} is no exported policy: {error}. Write one with gaits export RUN.", file=sys.stderr)
+    sys.exit(2)
 about = json.loads(str(policy["about"]))
 ranges = about["measure_ranges"] if about.get("conditioned") else []  # an elite has its measures, and takes none
 

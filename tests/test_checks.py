@@ -42,6 +42,15 @@ class TestSettings:
                     make_settings(record, name, {key: value})
 
 
+def test_what_may_be_left_out_is_a_number_or_nothing():
+    settings = ALGORITHMS["dcrl_me"].settings
+    for value in (None, 0, 1.5, np.float32(2)):
+        assert make_settings(settings, "dcrl_me", {"reward_offset": value}).reward_offset == value
+    for value in ("none", True, [1.0]):
+        with pytest.raises(ValueError, match=r"^reward_offset must be a number or left out; got "):
+            make_settings(settings, "dcrl_me", {"reward_offset": value})
+
+
 @pytest.mark.parametrize(
     ("low", "high", "limits"),
     [

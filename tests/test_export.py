@@ -201,3 +201,27 @@ def test_inputs_of_a_policy_that_takes_measures(trained, tmp_path):
     (actions,) = ReferenceEvaluator(model).run(None, {"observation": inputs})
     wanted = load_conditioned(trained).solution([0.3])
     np.testing.assert_allclose(actions, trained.task.policy.act(wanted, obs), rtol=1e-5, atol=2e-6)
+
+
+def test_the_best_policy_is_the_best_on_new_episodes_where_they_are_known(tmp_path):
+    run = gaits.train(small_task(), "map_elites", evaluations=40, batch_size=10, out=tmp_path / "run")
+    lucky = take_out(run).about
+    assert "new_episodes" not in lucky
+    assert lucky["objective"] == run.archive.data("objective").max()
+    found = gaits.evaluate_run(run, episodes=2)
+    found.objective[:] = -found.recorded[:, None]  # who was best is the worst
+    found.save(run)
+    about = take_out(run).about
+    worst = run.archive.data("objective").min()
+    assert (about["objective"], about["mean_of_new_episodes"], about["new_episodes"]) == (worst, -worst, 2)
+    assert take_out(run, lucky["cell"]).about["mean_of_new_episodes"] == -lucky["objective"]
+    found.recorded[0] += 1  # another elite has its cell by now: not all means are known
+    found.save(run)
+    assert take_out(run).about["cell"] == lucky["cell"]
+
+
+def test_a_damaged_evaluation_is_no_reason_to_export_nothing(tmp_path, capsys):
+    run = gaits.train(small_task(), "map_elites", evaluations=40, batch_size=10, out=tmp_path / "run")
+    (run.folder / "evaluation.npz").write_bytes(b"nothing")
+    assert "new_episodes" not in export_policy(run)[1]
+    assert "without what its evaluation found" in capsys.readouterr().err

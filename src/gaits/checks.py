@@ -8,6 +8,7 @@ import math
 import numbers
 import operator
 import re
+import types
 import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -95,9 +96,9 @@ def whole_number(name: str, value: Any, low: int, high: int | None = 2**63 - 1) 
 
 def make_settings(kind: type[T], algorithm: str, values: dict[str, Any]) -> T:
     """A settings record from keyword values, with an error that helps for names and types it does not have."""
-    types = typing.get_type_hints(kind)
+    hints = typing.get_type_hints(kind)
     for name, value in values.items():
-        if not _fits(value, wanted := lookup(f"setting of {algorithm}", name, types)):
+        if not _fits(value, wanted := lookup(f"setting of {algorithm}", name, hints)):
             raise ValueError(f"{name} must be {_describe(wanted)}; got {value!r}.")
     return kind(**{name: _plain(value) for name, value in values.items()})
 
@@ -114,6 +115,8 @@ def _fits(value: Any, kind: Any) -> bool:
         return value in typing.get_args(kind)
     if typing.get_origin(kind) is tuple:
         return isinstance(value, (list, tuple)) and all(_fits(item, typing.get_args(kind)[0]) for item in value)
+    if isinstance(kind, types.UnionType):
+        return any(_fits(value, one) for one in typing.get_args(kind))
     if kind is bool or isinstance(value, bool):
         return kind is bool and isinstance(value, bool)
     return isinstance(value, {int: numbers.Integral, float: numbers.Real}.get(kind, kind))  # NumPy's too
@@ -124,4 +127,7 @@ def _describe(kind: Any) -> str:
         return "one of " + ", ".join(map(repr, typing.get_args(kind)))
     if typing.get_origin(kind) is tuple:
         return "a list of whole numbers"
-    return {int: "a whole number", float: "a number", bool: "true or false", str: "text"}.get(kind, kind.__name__)
+    if isinstance(kind, types.UnionType):
+        return " or ".join(map(_describe, typing.get_args(kind)))
+    words = {int: "a whole number", float: "a number", bool: "true or false", str: "text", types.NoneType: "left out"}
+    return words.get(kind, kind.__name__)

@@ -15,7 +15,9 @@ import numpy as np
 
 from gaits.archives.cells import best_row, find_cell, name_cell
 from gaits.checks import lookup
+from gaits.console import say
 from gaits.runs import Run, load_run
+from gaits.runs.evaluation import Evaluation, load_evaluation
 from gaits.runs.files import check_output, write_whole
 
 ONNX_OPSET, ONNX_IR = 17, 8
@@ -42,7 +44,7 @@ def export_policy(
 
     Args:
         run: The run, or its folder.
-        cell: Such as "3,12", or a plain cell index; None: the best policy.
+        cell: Such as "3,12", or a plain cell index; None: the best policy, by its mean if the run was evaluated.
         out: A file that ends in .npz, .safetensors or .onnx; default: an .npz in the run's folder.
         conditioned: Instead, the one policy that takes the wanted measures as further inputs, where the run has one.
 
@@ -66,10 +68,15 @@ def export_policy(
 
 
 def take_out(run: Run, cell: str | None = None) -> Policy:
-    """The policy of a cell, or the best one."""
+    """The policy of a cell, or the best one: that with the highest mean, where every elite was played again."""
     task, archive = run.task, run.archive
     network = task.policy
-    row = best_row(archive) if cell is None else find_cell(archive, cell)
+    again = _played_again(run)
+    means = np.zeros(0) if again is None else archive.data("objective") + again.robustness_in(archive)
+    if cell is not None:
+        row = find_cell(archive, cell)
+    else:
+        row = int(np.argmax(means)) if len(means) and np.isfinite(means).all() else best_row(archive)
     elite = {name: values[row] for name, values in archive.data().items()}
     layers = network.layers(elite["solution"])
     arrays = _name_layers(layers)
@@ -80,7 +87,17 @@ def take_out(run: Run, cell: str | None = None) -> Policy:
         "measures": elite["measures"].tolist(),
         "objective": float(elite["objective"]),
     }
+    if again is not None and np.isfinite(means[row]):
+        about |= {"mean_of_new_episodes": float(means[row]), "new_episodes": again.objective.shape[1]}
     return Policy(arrays, about)
+
+
+def _played_again(run: Run) -> Evaluation | None:
+    try:
+        return load_evaluation(run)
+    except ValueError as error:
+        say(f"Exported without what its evaluation found: {error}")
+        return None
 
 
 def take_out_conditioned(run: Run) -> Policy:

@@ -107,3 +107,8 @@ def test_a_task_that_does_not_tell_what_a_step_measures():
     task = gaits.make_task("mj_hopper", hidden=(8,))
     with pytest.raises(ValueError, match=r"mj_hopper does not tell step by step .* cma_mega_es"):
         CmaMegaTd3(task, CmaMegaTd3Settings(**SMALL), np.random.SeedSequence(0))
+
+
+def test_time_that_is_left_has_to_be_finite():
+    with pytest.raises(ValueError, match=r"discount must be below 1 here: .*; got 1"):
+        CmaMegaTd3Settings(discount=1.0)

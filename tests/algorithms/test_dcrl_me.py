@@ -61,7 +61,7 @@ def test_what_critics_are_told(monkeypatch):
     monkeypatch.setattr(algorithm.td3, "remember", lambda lesson: kept.append(lesson.steps))
     with gaits.LocalEvaluator(small_task(), workers=1) as evaluator:
         search = Search(algorithm, evaluator, seed_key=0)
-        search.iterate()
+        assert np.isnan(search.iterate().metrics["goal_distance"])  # nobody was asked for anything
         algorithm.td3.buffer.size = 1  # so that there are states to climb over
         batch = algorithm.ask()
         results = evaluator.evaluate(batch.solutions, range(8), transitions=True)

@@ -236,6 +236,14 @@ def test_corrected_numbers_are_of_a_runs_own_end(tmp_path):
         assert [row[0] for row in rows] == ["MAP-Elites, seed 1", "MAP-Elites, seed 2"]
         assert [row[-3:] for row in rows] == [["400", "0.40", "0.0022"], ["800", "0.80", "0.0044"]]
         assert any("ends.csv has it where the run ends." in note for note in collection.notes)
+    assert not any("different numbers of episodes" in note for note in collection.notes)
+    play_again(gaits.load_run(tmp_path / "2"), 0.5, lucks=(1, 1))
+    collection = collect([tmp_path], against="hours")
+    assert any(
+        "different numbers of episodes, 2, 3, " in note and "evaluate RUN --episodes 3" in note for note in collection.notes
+    )
+    assert any("after 0.0022 hours" in note for note in collection.notes)
+    assert [row[5] for row in tables.own_ends(collection)[1]] == ["3", "2"]
     alone = collect([tmp_path / "2"])
     pd.testing.assert_series_equal(alone.final.iloc[0], alone.ends.iloc[0])
 

@@ -25,6 +25,7 @@ from gaits.explorer.export import export
 from gaits.explorer.launch import listen
 from gaits.explorer.records import make_records
 from gaits.runs import load_run
+from gaits.runs.evaluation import load_evaluation
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
 HOPPER, WALKER, ANT, SPHERE = range(4)
@@ -601,6 +602,29 @@ def test_settings_in_which_runs_differ_stand_out(open_page, records, tmp_path):
     assert page.locator("#details-command").inner_text().startswith("gaits train qd_hopper map_elites")
 
 
+def test_what_luck_did_is_left_out_first(open_page, tmp_path, records):
+    """The map, the first policy and its numbers are those of new episodes: here the worst as recorded is the best."""
+    run = load_run(shutil.copytree(records[HOPPER].run.folder, tmp_path / "run"))
+    found = load_evaluation(run)
+    found.objective[:] = -found.recorded[:, None]
+    found.save(run)
+    data, left = run.archive.data(), found.numbers(run.task)["corrected"]["coverage"] * run.task.total_cells
+    with serving(make_records([run])) as address:
+        page = open_page(address)
+        worst = data["index"][np.argmin(data["objective"])]
+        assert page.url.endswith(f"cell={worst}")
+        assert page.locator("#map-title").inner_text().endswith(f"{len(data['index'])} of 64 cells, {left:.0f} without luck")
+        assert page.locator("#legend-name").inner_text() == "mean of new episodes"
+        numbers = page.locator(".lane .numbers").inner_text()
+        assert "return, as recorded" in numbers
+        assert "mean of new episodes" in numbers
+        map_picture = "document.querySelector('#map').toDataURL()"
+        before = page.evaluate(map_picture)
+        page.get_by_role("button", name="Recorded").click()
+        assert page.evaluate(map_picture) != before
+        assert page.locator("#legend-name").inner_text() == "objective"
+
+
 def test_robustness_as_colour(open_page, address):
     page = open_page(address)
     map_picture = "document.querySelector('#map').toDataURL()"
@@ -610,6 +634,8 @@ def test_robustness_as_colour(open_page, address):
     assert page.locator("#legend-name").inner_text() == "robustness"
     page.locator("#runs button").nth(WALKER).click()
     until(lambda: page.locator("#colour").is_hidden())
+    assert page.locator("#legend-name").inner_text() == "objective"
+    assert "mean of new episodes" not in page.locator(".lane").inner_text()
     heights = """async () => {
         const { MapView } = await import('./static/map.js');
         return [-9, -1, 1, 9].map((v) => MapView.prototype.level.call({ profileRange: [-1, 1] }, v, { top: 200 })) }"""

@@ -54,6 +54,8 @@ class CmaMegaTd3Settings(TD3Settings, CmaMegaSettings):
         TD3Settings.__post_init__(self)
         positive(self, "measure_steps", "gradient_states", "climb_steps", "climb_batch", "climb_learning_rate")
         whole_number("refine_steps", self.refine_steps, 0)
+        if self.discount == 1:
+            raise ValueError("discount must be below 1 here: the critic of measures counts what is left by it; got 1.")
         if self.batch_size < 6:
             raise ValueError(f"batch_size must be at least 6, the injected actor included; got {self.batch_size}.")
 

@@ -149,8 +149,8 @@ class DcrlMe:
         inserted = insert(self.archive, self.solutions, results.objective, results.measures, results.failed, results.seed)
         reached = scaled(results.measures, self.ranges)
         wanted = np.concatenate([self.wanted, reached[len(self.wanted) :]])  # nobody asked anything of iso-line offspring
+        missed = np.linalg.norm(reached[injected] - wanted[injected], axis=1)  # NaN of the first ones
         wanted = np.where(np.isnan(wanted), reached, wanted)
-        missed = np.linalg.norm(reached[injected] - wanted[injected], axis=1)
         if results.transitions is not None:
             steps = towards(
                 results.transitions,

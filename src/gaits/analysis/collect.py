@@ -122,8 +122,12 @@ def collect(
         cut = len(table) < len(whole)
         own_ends.append({**names, **_final(run, whole, offsets[task], against, [])} if cut else row)
     final = _frame(rows, labels)
-    if rows and final["episodes"].nunique() > 1:
-        notes.append("Robustness was measured with different numbers of episodes; see runs.csv.")
+    told = sorted({int(row["episodes"]) for row in own_ends if np.isfinite(row["episodes"])})
+    if len(told) > 1:
+        notes.append(
+            f"Runs were played again with different numbers of episodes, {', '.join(map(str, told))}, and corrected numbers "
+            f"depend on how many. Make them alike: {command('evaluate', 'RUN', '--episodes', told[-1])}"
+        )
     joined = pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=[*KEYS, *AXES, *CURVES])
     notes = list(dict.fromkeys(notes))
     return Collection(final, _frame(own_ends, labels), joined, runs, skipped, notes, labels.titles, labels.changed, against)
@@ -345,9 +349,13 @@ def _notes(
         if evaluations is None and True in lengths:
             notes.append(
                 f"The runs on {labels.titles[task]} have different lengths; they are compared where the shortest ends, "
-                f"after {end:,.{2 if against == 'hours' else 0}f} {AXES[against]}."
+                f"after {_amount(end, against)} {AXES[against]}."
             )
     return notes
+
+
+def _amount(end: float, against: Axis) -> str:
+    return f"{end:,.0f}" if against != "hours" else f"{end:,.2f}" if end >= 0.1 else f"{end:.2g}"
 
 
 def settings_of(collection: Collection) -> pd.DataFrame:

@@ -57,6 +57,7 @@ OWN_END = {
     "corrected_coverage": "coverage",
     "corrected_best": "best",
     "qd_score": "recorded QD",
+    "episodes": "played again",
     "evaluations": "evaluations",
     "steps": "million steps",
     "runtime_hours": "hours",
@@ -91,8 +92,8 @@ def own_ends(collection: Collection) -> tuple[list[str], list[list[str]]]:
     rows = []
     for end in collection.ends.dropna(subset="corrected_qd_score").to_dict("records"):
         label = ", ".join([*(titles[end[key]] for key in keys), f"seed {end['seed']}"])
-        texts = {name: format_number(end[name], known[name]) for name in OWN_END}
-        texts["evaluations"] = f"{end['evaluations']:,}"
+        counts = {name: f"{end[name]:,.0f}" for name in ("episodes", "evaluations")}
+        texts = {name: counts.get(name) or format_number(end[name], known[name]) for name in OWN_END}
         rows.append([label, *texts.values()])
     return ["", *OWN_END.values()], rows
 

@@ -118,7 +118,7 @@ def export(
     run: Annotated[Positional[Path], arg(metavar="RUN", help="Folder of the run.")],
     *,
     cell: Annotated[str | None, arg(metavar="I,J", help="A cell such as 3,12, or a plain index; default: the best.")] = None,
-    best: Annotated[bool, arg(help="The best policy, as without --cell.")] = False,
+    best: Annotated[bool, arg(help="The best policy, as without --cell; by its mean, if the run was evaluated.")] = False,
     conditioned: Annotated[
         bool, arg(help="The one policy that takes the wanted measures, of a run that has one, such as dcrl_me's.")
     ] = False,
@@ -145,7 +145,10 @@ def export(
         tell(f"{path}: one policy that takes an observation and, after it, the wanted measures: {asked}")
         return
     measures = ", ".join(f"{name} {v:.2f}" for name, v in zip(about["measure_names"], about["measures"], strict=True))
-    tell(f"{path}: cell {about['cell']}, objective {about['objective']:,.1f}, {measures}")
+    again = ""
+    if "new_episodes" in about:
+        again = f", mean of {about['new_episodes']} new episodes {about['mean_of_new_episodes']:,.1f}"
+    tell(f"{path}: cell {about['cell']}, objective {about['objective']:,.1f}{again}, {measures}")
     if "actions" in about:  # a robot whose parts have names, and that can be drawn
         tell(f"{len(about['observations'])} observations, {len(about['actions'])} actions: {', '.join(about['actions'])}")
         tell("Watch it with:\n  " + command("video", run, "--cell", about["cell"]))

@@ -174,7 +174,7 @@ class Record:
             kind.cells: np.asarray(getattr(archive, kind.cells)),
             "ranges": np.stack([archive.lower_bounds, archive.upper_bounds], axis=1),
             **{"cell": cell, "objective": objective, "measures": data["measures"][order]},
-            "robustness": self._robustness(cell, objective),
+            "robustness": self._robustness(archive, order),
         }
         return {name: plain(value) for name, value in found.items()}
 
@@ -224,19 +224,17 @@ class Record:
             objective=rows["objective"][taken].astype(np.float32),
         )
 
-    def _robustness(self, cell: np.ndarray, objective: np.ndarray) -> list[float | None] | None:
-        """Per elite, where it was played again since it took its cell."""
+    def _robustness(self, archive: Archive, order: np.ndarray) -> np.ndarray | None:
+        """Of elites in this order, where they were played again since they took their cells."""
         try:
             found = load_evaluation(self.run)
             if found is None:
                 return None
-            pairs = zip(found.cell.tolist(), found.recorded.tolist(), strict=True)
-            known = dict(zip(pairs, found.elite_robustness.tolist(), strict=True))
+            values = found.robustness_in(archive)[order]
         except Exception as error:
             say(f"{self.name} is shown without its robustness: {brief(error)}")
             return None
-        values = [known.get(pair) for pair in zip(cell.tolist(), objective.tolist(), strict=True)]
-        return None if all(value is None for value in values) else [plain(value) for value in values]
+        return values if np.isfinite(values).any() else None
 
     def _corrected(self, done: int) -> dict[str, Any] | None:
         """The run's numbers without luck, if the archive of so many evaluations was played again."""

@@ -48,6 +48,13 @@ class Evaluation:
         """Per elite: mean of the new returns minus the recorded one; below 0 where the record was luck."""
         return self.objective.mean(axis=1) - self.recorded
 
+    def robustness_in(self, archive: Archive) -> np.ndarray:
+        """(elites,) robustness of an archive's elites, in the order of its data; NaN of those who took their cells later."""
+        pairs = zip(self.cell.tolist(), self.recorded.tolist(), strict=True)
+        known = dict(zip(pairs, self.elite_robustness.tolist(), strict=True))
+        elites = zip(archive.data("index").tolist(), archive.data("objective").tolist(), strict=True)
+        return np.array([known.get(elite, np.nan) for elite in elites])
+
     @property
     def robustness(self) -> float:
         """Mean elite robustness."""

@@ -10,7 +10,7 @@ import { drawLegend, showTip } from "./legend.js";
 import { Limits } from "./limits.js";
 import { MapView } from "./map.js";
 import { Past } from "./past.js";
-import { RunStrip, showDetails, valuesOf } from "./runs.js";
+import { RunStrip, showDetails, valuesOf, withMeans } from "./runs.js";
 import { wireFiles } from "./save.js";
 import { makeSource } from "./source.js";
 import { Stage } from "./stage.js";
@@ -24,7 +24,7 @@ class Explorer {
     initTheme($("theme"));
     this.source = makeSource();
     this.archives = new Map();
-    this.colour = "objective";
+    this.colour = "mean";
     this.limits = new Limits({ shown: () => this.range(this.id), onchange: () => this.repaint() });
     this.damage = new DamagePanel(() => this.stage.replay());
     this.map = new MapView($("map"), {
@@ -42,6 +42,7 @@ class Explorer {
     this.stage = new Stage(this.source, {
       damageOf: (run) => this.damage.of(run),
       naming: (...lane) => this.nameLane(...lane),
+      meanOf: (run, cell) => this.meanOf(run, cell),
       onlanes: () => this.mark(),
     });
     this.curves = new Curves();
@@ -90,7 +91,7 @@ class Explorer {
 
   archiveOf(id) {
     if (!this.archives.has(id)) {
-      this.archives.set(id, this.source.archive(id));
+      this.archives.set(id, this.source.archive(id).then(withMeans));
       this.archives.get(id).catch(() => this.archives.delete(id));
     }
     return this.archives.get(id);
@@ -129,7 +130,7 @@ class Explorer {
     await this.beside.offer(this.run, this.runs);
     if (id !== this.id) return;
     $("colour").hidden = !archive.robustness;
-    if (!archive.robustness) this.colour = "objective";
+    if (!archive.robustness) this.colour = "mean";
     this.paint();
     const best = this.bestPlayable();
     const chosen = archive.cell.includes(cell) ? cell : best;
@@ -142,13 +143,13 @@ class Explorer {
     if (id === this.id) $("note").textContent = error.message;
   }
 
-  /** The best elite that can be played: all of them, but those that an exported file does not have. */
+  /** The best elite that can be played, without luck where that is known: all of them, but those that an exported file does not have. */
   bestPlayable() {
     const has = this.source.playable(this.id);
-    const { cell, objective } = this.archive;
+    const { cell, mean } = this.archive;
     let best = null;
     cell.forEach((one, i) => {
-      if ((!has || has.has(one)) && (best === null || objective[i] > objective[best])) best = i;
+      if ((!has || has.has(one)) && (best === null || mean[i] > mean[best])) best = i;
     });
     return best === null ? null : cell[best];
   }
@@ -206,12 +207,16 @@ class Explorer {
   setTitle(filled) {
     const { task_title: title } = this.run;
     const share = filled === null ? "" : `: ${number(filled, 0)} of ${number(this.archive.cells, 0)} cells`;
-    $("map-title").textContent = title + share;
+    const corrected = filled !== null && this.past.iteration === null && this.run.corrected;
+    const left = corrected ? `, ${number(corrected.coverage * this.archive.cells, 0)} without luck` : "";
+    $("map-title").textContent = title + share + left;
     $("map").setAttribute("aria-label", `Archive of ${this.run.short} on ${title}. Arrows go to other elites, Enter plays.`);
   }
 
   legend() {
-    if (this.scale) drawLegend(this.past.iteration === null ? this.colour : "objective", this.scale, this.values);
+    const shown = this.past.iteration === null ? this.colour : "objective";
+    const name = shown === "mean" ? (this.archive?.robustness ? "mean of new episodes" : "objective") : shown;
+    if (this.scale) drawLegend(name, this.scale, this.values);
   }
 
   mark() {
@@ -252,6 +257,13 @@ class Explorer {
     return [asked ? `Asked for cell ${name}` : `Cell ${name}`, this.runs.length > 1 ? `${run.short}, ${run.task_title}` : run.task_title];
   }
 
+  /** What an elite returns on new episodes, null where that is not known. */
+  async meanOf(run, cell) {
+    const { cell: cells, robustness, mean } = await this.archiveOf(run.id);
+    const row = cells.indexOf(cell);
+    return robustness?.[row] == null ? null : mean[row];
+  }
+
   nameCell(cell) {
     return this.archive.dims ? positionOf(cell, this.archive.dims).join(", ") : String(cell);
   }
@@ -275,11 +287,11 @@ class Explorer {
       return [["objective", number(this.values[cell])], [this.stillThere(cell) ? "still the elite" : "replaced later"]];
     }
     const row = archive.cell.indexOf(cell);
-    const { objective, robustness, measures, measure_names: names } = archive;
+    const { objective, robustness, mean, measures, measure_names: names } = archive;
     const measured = measures[row].map((m, i) => [names[i], number(m, 2)]);
     const recorded = number(objective[row]);
     if (robustness?.[row] == null) return [["objective", recorded], ...measured];
-    return [["mean of new episodes", number(objective[row] + robustness[row])], ["recorded", recorded], ...measured];
+    return [["mean of new episodes", number(mean[row])], ["recorded", recorded], ...measured];
   }
 
   stillThere(cell) {

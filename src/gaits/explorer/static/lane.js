@@ -97,11 +97,11 @@ export class Lane {
     this.message.hidden = !text;
   }
 
-  /** Take an episode to show. */
-  load(episode, robot) {
+  /** Take an episode to show; `mean` is what its policy returns on new ones, if that is known. */
+  load(episode, robot, mean) {
     if (this.robot !== robot) this.camera = new Camera(robot.flat);
     const motion = episode.images ? new Film(episode, () => this.refresh()) : new Motion(episode, robot);
-    Object.assign(this, { episode, robot, motion, drawn: null });
+    Object.assign(this, { episode, robot, mean, motion, drawn: null });
     this.canvas.classList.toggle("still", Boolean(episode.images));
     this.timeline.show(episode, robot, episode.length);
     this.say("");
@@ -125,6 +125,7 @@ export class Lane {
     const facts = [
       [same ? "return, as recorded" : "return", number(episode.objective), "main"],
       ...(episode.damage ? [["undamaged", number(episode.sound)]] : []),
+      ...(this.mean === null || episode.damage ? [] : [["mean of new episodes", number(this.mean)]]),
       ...(asked || episode.sound === recorded.objective ? [] : [["in the archive", number(recorded.objective)]]),
       ...(asked || recorded.seed !== null ? [] : [["seed in the archive", "none: an older run"]]),
       ...(episode.root ? [["distance", `${number(distance, 1)} m`]] : []),

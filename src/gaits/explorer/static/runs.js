@@ -7,8 +7,11 @@ import { paintRaster } from "./map.js";
 
 const OWN = new Set(["seed", "begun"]); // settings that every run has its own of
 
+/** An archive with every elite's mean over new episodes, or what was recorded of those that were not played again. */
+export const withMeans = (archive) => ({ ...archive, mean: archive.objective.map((value, i) => value + (archive.robustness?.[i] ?? 0)) });
+
 /** Values by cell (NaN where it is empty) from an archive's list of elites. */
-export function valuesOf(archive, name = "objective") {
+export function valuesOf(archive, name = "mean") {
   const values = new Float32Array(archive.cells).fill(NaN);
   archive.cell.forEach((cell, i) => (values[cell] = archive[name][i] ?? NaN));
   return values;

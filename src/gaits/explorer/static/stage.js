@@ -9,9 +9,9 @@ const SECONDS_PER_STEP = 1 / 60; // before any episode is there
 const PAUSE_AT_END = 0.8;
 
 export class Stage {
-  /** `damageOf(run)` tells what is wrong with the robot, `naming(run, cell, asked)` how a lane is called. */
-  constructor(source, { damageOf, naming, onlanes }) {
-    Object.assign(this, { source, damageOf, naming, onlanes, lanes: [], seconds: 0, speed: 1, seed: null, waited: 0 });
+  /** `damageOf(run)` tells what is wrong with the robot, `naming(run, cell, asked)` how a lane is called, `meanOf(run, cell)` its mean. */
+  constructor(source, { damageOf, naming, meanOf, onlanes }) {
+    Object.assign(this, { source, damageOf, naming, meanOf, onlanes, lanes: [], seconds: 0, speed: 1, seed: null, waited: 0 });
     this.playing = !window.matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.frame = null;
     this.wire();
@@ -88,10 +88,12 @@ export class Stage {
     const turn = (lane.turn = (lane.turn ?? 0) + 1);
     const waiting = setTimeout(() => lane.say("Playing the episode …"), 150);
     try {
-      const wanted = { cell: lane.cell, asked: lane.asked, seed: this.seed, damage: this.damageOf(lane.run) };
-      const [episode, robot] = await Promise.all([this.source.episode(lane.run, wanted), this.source.robot(lane.run.id)]);
+      const { run, cell, asked } = lane;
+      const wanted = { cell, asked, seed: this.seed, damage: this.damageOf(run) };
+      const mean = asked ? null : this.meanOf(run, cell);
+      const answers = await Promise.all([this.source.episode(run, wanted), this.source.robot(run.id), mean]);
       if (turn !== lane.turn) return;
-      lane.load(episode, robot);
+      lane.load(...answers);
       this.request();
     } catch (error) {
       if (turn === lane.turn) lane.say(error.message);
