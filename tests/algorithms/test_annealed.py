@@ -43,6 +43,12 @@ def test_the_search_goes_by_the_annealed_archive(name):
     algorithm = make(name, archive_learning_rate=0.3)
     assert algorithm.emitter.archive is algorithm.annealed
     assert algorithm.annealed.learning_rate == 0.3
+    assert algorithm.emitter._restart_rule == "basic"
+
+
+def test_emitters_of_sep_cma_mae_begin_again_at_what_searches():
+    algorithm = make("sep_cma_mae", emitters=2)
+    assert all(emitter.archive is algorithm.annealed for emitter in algorithm.emitters)
 
 
 @pytest.mark.parametrize("name", ["sep_cma_mae", "cma_maega_es"])

@@ -27,6 +27,11 @@ def make(**settings):
     return DcrlMe(small_task(), DcrlMeSettings(**{**SMALL, **settings}), np.random.SeedSequence(0))
 
 
+def scaled_back(goals):
+    low, high = np.transpose(small_task().ranges)
+    return low + (goals.astype(float) + 1) / 2 * (high - low)
+
+
 def test_an_iteration_is_climbers_injected_policies_and_crossings(monkeypatch):
     algorithm = make(iso_sigma=1e-9, line_sigma=1e-9, batch_size=20, pg_learning_rate=0.25)
     asked = {}
@@ -58,7 +63,7 @@ def test_what_critics_are_told(monkeypatch):
     """Climbers and injected policies are paid for the measures they were asked for, crossings for their own."""
     algorithm = make(batch_size=8, hindsight=0.0, lengthscale=0.5, reward_offset=-1.0)  # some steps are below zero then
     kept = []
-    monkeypatch.setattr(algorithm.td3, "remember", lambda lesson: kept.append(lesson.steps))
+    monkeypatch.setattr(algorithm.td3, "remember", lambda lesson: kept.append(lesson))
     with gaits.LocalEvaluator(small_task(), workers=1) as evaluator:
         search = Search(algorithm, evaluator, seed_key=0)
         assert np.isnan(search.iterate().metrics["goal_distance"])  # nobody was asked for anything
@@ -67,7 +72,10 @@ def test_what_critics_are_told(monkeypatch):
         results = evaluator.evaluate(batch.solutions, range(8), transitions=True)
     wanted = algorithm.wanted
     done = algorithm.tell(results)
-    _, then = kept
+    first, (then, cells, _) = kept
+    inserted = search.algorithm.archive.index_of(scaled_back(first.steps.obs[:, -1:]))
+    np.testing.assert_array_equal(first.cells[first.steps.solution], inserted)  # at first, what was reached was wanted
+    np.testing.assert_array_equal(cells, done.insertions[0].cell)
     reached = scaled(results.measures, algorithm.ranges)
     assert done.metrics["goal_distance"] == pytest.approx(np.abs(reached[2:4] - wanted[2:4]).mean())  # of the injected ones
     assert 0 < (results.transitions.reward < 1).mean() < 1
@@ -88,7 +96,10 @@ def test_the_lowest_objective_is_worth_nothing_and_the_basin_is_shared():
     wanted = actor.act(algorithm.td3.greedy, np.concatenate([obs, goal.repeat(5, axis=0)], axis=1))
     np.testing.assert_allclose(task.policy.act(fold(actor, algorithm.td3.greedy, goal)[0], obs), wanted, atol=1e-6)
     assert np.abs(wanted - task.policy.act(algorithm.iso_line.x0, obs)).max() > 1e-5
-    assert make(shared_basin=False).td3.greedy.shape == algorithm.td3.greedy.shape
+    alone = make(shared_basin=False).td3
+    assert np.abs(fold(alone.actor, alone.greedy, np.zeros((1, 1), np.float32))[0] - algorithm.iso_line.x0).max() > 0.01
+    for td3 in (alone, algorithm.td3):
+        np.testing.assert_array_equal(td3.nets.actor_target, td3.greedy)
 
 
 def test_failed_episodes_teach_nothing():

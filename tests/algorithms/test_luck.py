@@ -127,6 +127,41 @@ def test_an_elite_that_is_played_again_has_the_mean_of_its_episodes():
     assert elites(algorithm) == before
 
 
+def test_no_elite_waits_for_ever():
+    """Those that are replaced all the time have the fewest episodes; of them, who waited longest is played."""
+    algorithm, played = make(reevaluate=1), []
+    algorithm.ask()
+    algorithm.tell(results([1, 1, 1], [0.1, 0.4, 0.6], [5, 6, 7]))
+    for i in range(2, 14):
+        n = len(algorithm.ask())
+        played += algorithm.again.tolist()
+        places = [0.1, 0.4, 0.9] if i % 2 else [0.1, 0.4, 0.6]
+        algorithm.tell(results([100 * i, 100 * i, i, 0][:n], [*places, 0.1][:n], range(n)))
+    assert {2, 3} <= set(played)
+
+
+def test_an_episode_that_failed_challenges_nobody():
+    algorithm = make(challenge=True)
+    algorithm.ask()
+    algorithm.tell(results([10, 20, 30], [0.1, 0.4, 0.6], [5, 6, 7]))
+    algorithm.ask()
+    failed = np.array([True, False, False])
+    assert algorithm.tell(results([99, 1, 1], [0.1, 0.4, 0.6], [8, 9, 10], failed=failed)) is not None
+
+
+def test_critics_train_once_in_an_iteration_with_challengers(monkeypatch):
+    algorithm, trained = make(challenge=True), []
+    monkeypatch.setattr(algorithm.algorithm, "learn", lambda: trained.append(1))
+    for objective in (10, 20):
+        algorithm.ask()
+        algorithm.learn()
+        algorithm.tell(results([objective] * 3, [0.1, 0.4, 0.6], [5, 6, 7]))
+    algorithm.ask()
+    algorithm.learn()
+    assert algorithm.waiting is not None
+    assert len(trained) == 2
+
+
 @pytest.fixture(scope="module")
 def searched():
     entry, task = ALGORITHMS["map_elites"], small_task(grid=(8,))

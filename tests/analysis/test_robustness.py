@@ -68,8 +68,16 @@ def test_the_summary_by_hand():
     profile = {name: values[[0, 50, 100]] for name, values in by_hand().profile(task).items()}
     np.testing.assert_allclose(profile["objective"], [-5, 2.5, 10])
     assert (profile["recorded"].tolist(), profile["corrected"].tolist()) == ([3, 2, 1], [2, 1, 0])
-    failed = by_hand(failed=np.array([False, False, True])).numbers(task)
+    one = by_hand(failed=np.array([False, False, True]))
+    failed = one.numbers(task)
     assert failed["expected_qd_score"] == 19 + 7
+    assert failed["mean_elite_robustness"] == one.elite_robustness[:2].mean()
+    assert failed["distance_to_centre"] == one.distance(task)[:2].mean()
+    assert failed["objective_std"] == one.objective_std[:2].mean()
+    assert failed["measures_std"] == {task.measure_names[0]: one.measures_std[:2, 0].mean()}
+    lucky = by_hand(objective=np.array([[0.0, 0, 9], [0, 0, 0], [0, 0, 0]]), measures=np.full((3, 3, 1), 0.5))
+    assert lucky.profile(task)["corrected"][60] == 0
+    assert lucky.profile(task)["corrected"][45] == 1  # by the mean, 3; the median is 0
     alone = by_hand(objective=np.ones((3, 1)), measures=np.ones((3, 1, 1)))
     assert alone.numbers(task)["objective_std"] is None
 
@@ -93,13 +101,14 @@ def test_every_elite_plays_the_same_new_episodes(tmp_path, algorithm):
     assert seen[-1] == (n, n)
     assert evaluation.objective.shape == (n, 3)
     np.testing.assert_array_equal(evaluation.recorded, elites["objective"])
-    statistics = {name: elites[name][:1] for name in ("obs_mean", "obs_std") if name in elites}
     with gaits.LocalEvaluator(run.task) as evaluator:
         from gaits.search import episode_seeds
 
-        again = evaluator.evaluate(elites["solution"][:1], episode_seeds(42, 0, 3)[None], **statistics)
-    np.testing.assert_array_equal(evaluation.objective[0], again.episode_objective[0])
-    np.testing.assert_array_equal(evaluation.measures[0], again.episode_measures[0])
+        for i in (0, n - 1):
+            statistics = {name: elites[name][i : i + 1] for name in ("obs_mean", "obs_std") if name in elites}
+            again = evaluator.evaluate(elites["solution"][i : i + 1], episode_seeds(42, 0, 3)[None], **statistics)
+            np.testing.assert_array_equal(evaluation.objective[i], again.episode_objective[0])
+            np.testing.assert_array_equal(evaluation.measures[i], again.episode_measures[0])
 
 
 def test_it_is_saved_beside_the_run_and_compared(tmp_path):

@@ -67,7 +67,7 @@ def test_solutions_climb_what_is_measured(layer_norm):
     for _ in range(4):
         critic.train()
     assert critic.loss < 2e-3
-    phi = POLICY.init(np.random.default_rng(3))
+    phi, td3.steps = POLICY.init(np.random.default_rng(3)), 1
     _, one, other = phi + Displacement(td3, 60, 128, 0.01, critic).jacobian(phi, None)
     first = POLICY.act(one, obs[:500])[:, 0] - POLICY.act(phi, obs[:500])[:, 0]
     assert first.mean() > 0.3
@@ -134,16 +134,16 @@ def test_training_is_adam_down_the_squared_error(layer_norm):
     np.testing.assert_allclose(critic.psi, psi, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.parametrize("middle", [2.0, 0.1])
 @pytest.mark.parametrize("layer_norm", [False, True])
-def test_gradients_are_those_of_the_share(layer_norm):
-    """Of mean ψ_j / ψ_0, as JAX differentiates it."""
+def test_gradients_are_those_of_the_share(layer_norm, middle):
+    """Of mean ψ_j / ψ_0, as JAX differentiates it, where ψ_0 is at least what the time of one step is, 1 - γ."""
     import jax
     import jax.numpy as jnp
 
-    td3, critic = make(goal_dim=1, layer_norm=layer_norm)
+    td3, critic = make(goal_dim=1, layer_norm=layer_norm, discount=0.9)
     obs = fill(td3, n=50)
     td3.goal = np.float32([0.4])
-    critic.psi[-3] += 2.0  # the first output's bias: no share of next to nothing
     shape, phi = MLP(6, (32,), 3), POLICY.init(np.random.default_rng(3))
     td3.buffer.draw = lambda rng, *shape: np.arange(50)
 
@@ -156,8 +156,10 @@ def test_gradients_are_those_of_the_share(layer_norm):
         if layer_norm:
             z = (z - z.mean(1, keepdims=True)) / jnp.sqrt(z.var(1, keepdims=True) + 1e-5)
         out = jnp.maximum(z, 0) @ v.T + c
-        return (out[:, head] / out[:, 0]).mean()
+        return out[:, 0] if head == 0 else (out[:, head] / jnp.maximum(out[:, 0], 0.1)).mean()
 
+    critic.psi[-3] += middle - np.median(share(phi, 0))  # half the states are below what there can be, or none is
+    assert (np.asarray(share(phi, 0)) < 0.1).mean() == (0.5 if middle == 0.1 else 0)
     expected = [jax.grad(share)(jnp.asarray(phi), head) for head in (1, 2)]
     np.testing.assert_allclose(critic.gradients(phi, 50), expected, rtol=2e-3, atol=2e-6)
 
@@ -170,3 +172,15 @@ def test_tasks_that_do_not_tell(monkeypatch):
     task = gaits.make_task("lp_sphere")
     with pytest.raises(ValueError, match="lp_sphere does not tell step by step"):
         task.problem.step_measures(task, np.zeros((0, 1)), np.zeros(0, int), np.zeros((0, 2)))
+
+
+def test_a_displacement_is_where_the_goal_is():
+    """The objective's row climbs the critic told the goal of the point, as the measures' rows do."""
+    td3, critic = make(goal_dim=1)
+    fill(td3, n=50)
+    td3.steps, td3.goal, phi = 1, np.float32([0.9]), POLICY.init(np.random.default_rng(3))
+    td3.buffer.draw = lambda rng, *shape: np.arange(8).reshape(1, 1, 8)
+    row = Displacement(td3, 1, 8, 0.01, critic).jacobian(phi, None)[0]
+    there, elsewhere = (td3.vary(phi[None], 1, 8, 0.01, np.float32([[goal]]), shared=True)[0] - phi for goal in (0.9, 0.0))
+    np.testing.assert_array_equal(row, there)
+    assert (there != elsewhere).any()

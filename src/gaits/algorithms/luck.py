@@ -29,7 +29,8 @@ class LuckSettings:
     challenge: bool = False
     """Play a solution that would replace an elite on the elite's episode too, and count the worse of the two."""
     reevaluate: int = 0
-    """Elites per iteration that are played once more, the least played first; their objectives are means then."""
+    """Elites per iteration that are played once more, those with the fewest episodes first, of these the longest unplayed;
+    their objectives are means then."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reevaluate", whole_number("reevaluate", self.reevaluate, 0))
@@ -52,6 +53,8 @@ class AgainstLuck:
         self.algorithm, self.archive, self.settings = algorithm, algorithm.archive, settings
         self.episodes = np.ones(int(algorithm.archive.cells), np.int64)
         """Of the elite of each cell, that its objective is the mean of."""
+        self.since = np.zeros(len(self.episodes), np.int64)
+        """Iterations since the elite of each cell was played."""
         self.solutions = np.zeros((0, 0), np.float32)
         """That the algorithm asked for last."""
         self.waiting: Results | None = None
@@ -71,7 +74,10 @@ class AgainstLuck:
         batch = self.algorithm.ask()
         store = self.archive._store
         filled = store.occupied_list
-        self.again = filled[np.argsort(self.episodes[filled], kind="stable")[: self.settings.reevaluate]]
+        order = np.lexsort((-self.since[filled], self.episodes[filled]))
+        self.again = filled[order[: self.settings.reevaluate]]
+        self.since += 1
+        self.since[self.again] = 0
         self.solutions = np.asarray(batch.solutions)
         steps = np.append(np.broadcast_to(batch.transitions, len(batch)), np.zeros(len(self.again), bool))
         elites = memory.take(store._fields["solution"], self.again)
@@ -115,15 +121,16 @@ class AgainstLuck:
         assert done is not None, "its iterations are one batch"
         for inserted in done.insertions:
             self.episodes[inserted.cell[inserted.status > 0]] = 1
+            self.since[inserted.cell[inserted.status > 0]] = 0
         metrics = {"challengers": len(self.challengers), "reevaluated": len(self.again)}
         return Iteration([self.revised, *done.insertions], {**done.metrics, **metrics})
 
     def state(self) -> dict[str, Any]:
-        return {**self.algorithm.state(), "episodes": self.episodes}
+        return {**self.algorithm.state(), "episodes": self.episodes, "since": self.since}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.algorithm.restore({name: value for name, value in state.items() if name != "episodes"})
-        self.episodes = np.maximum(state["episodes"], 1)
+        self.algorithm.restore({name: value for name, value in state.items() if name not in ("episodes", "since")})
+        self.episodes, self.since = np.maximum(state["episodes"], 1), state["since"]
 
 
 def worse_of(first: Results, rows: np.ndarray, second: Results) -> Results:

@@ -51,7 +51,7 @@ def luck_of(run: Run, evaluations: int, offset: float, notes: list[str]) -> dict
         "corrected_qd_score_normalized": mean["qd_score"] / (run.task.total_cells * width),
         **{f"{kind}_{name}": numbers[column] for kind, numbers in kinds.items() for name, column in COLUMNS.items()},
         "expected_qd_score": found.expected_qd_score(offset),
-        "distance_to_centre": float(found.distance(run.task).mean()),
-        "objective_std": float(found.objective_std.mean()),
-        "measures_std": float(found.measures_std.mean()),
+        "distance_to_centre": found.mean(found.distance(run.task)),
+        "objective_std": found.mean(found.objective_std),
+        "measures_std": found.mean(found.measures_std),
     }

@@ -62,7 +62,9 @@ def fold(actor: MLP, vector: np.ndarray, goals: np.ndarray) -> np.ndarray:
     first = np.broadcast_to(weights[:, :obs_dim].ravel(), (len(goals), weights.shape[0] * obs_dim))
     rest = np.concatenate([part.ravel() for layer in others for part in layer])
     rest = np.broadcast_to(rest, (len(goals), rest.size))
-    return np.concatenate([first, biases + goals @ weights[:, obs_dim:].T, rest], axis=1, dtype=np.float32)
+    for goal, weight in zip(goals.T, weights[:, obs_dim:].T, strict=True):  # BLAS's last bits are the machine's own
+        biases = biases + goal[:, None] * weight
+    return np.concatenate([first, np.broadcast_to(biases, (len(goals), len(weights))), rest], axis=1, dtype=np.float32)
 
 
 def unfold(actor: MLP, solution: np.ndarray, goal_weights: np.ndarray) -> np.ndarray:

@@ -20,8 +20,6 @@ from gaits.policies import MLP
 
 CHUNK = 512
 """States per pass of the policy gradient: with what all layers give for them, they fit into a core's cache."""
-LEAST = np.float32(1e-3)
-"""What a share is of at least."""
 GROUPS = 16
 """Sums that the policy gradient is made of, each the work of one thread: as many on any machine."""
 
@@ -69,10 +67,10 @@ class Rates(NamedTuple):
 
 
 @compiled
-def climb(actor, critic, phi, theta, goal, head, desk, n, weight):
+def climb(actor, critic, phi, theta, goal, head, least, desk, n, weight):
     """weight Σ ∇_φ Q_θ(s, goal, π_φ(s)) over the desk's first n states, left in its gradient.
 
-    Of a critic with several outputs, it is the share ``head`` that is climbed, see ``aim``.
+    Of a critic with several outputs, it is the share ``head`` of what is at ``least`` that, see ``aim``.
     """
     if n == 0:
         desk.gradient[:] = 0
@@ -85,21 +83,24 @@ def climb(actor, critic, phi, theta, goal, head, desk, n, weight):
     pair[:, obs_dim:state] = goal
     pair[:, state:] = action
     value = forward(critic, theta, pair, desk.critic_values)
-    aim(output(critic, desk.critic_deltas, critic.sizes.size - 1, n), value, head, np.float32(weight))
+    aim(output(critic, desk.critic_deltas, critic.sizes.size - 1, n), value, head, np.float32(least), np.float32(weight))
     backward(critic, theta, pair, desk.critic_values, desk.critic_deltas, INPUT, desk.gradient, slope)
     output(actor, desk.actor_deltas, actor.sizes.size - 1, n)[:] = slope[:, state:]
     backward(actor, phi, obs, desk.actor_values, desk.actor_deltas, PARAMETERS, desk.gradient, slope)
 
 
 @compiled
-def aim(delta, value, head, weight):
-    """Derivatives of weight times the only output; or of the share that output ``head`` is of the first one."""
+def aim(delta, value, head, least, weight):
+    """Derivatives of weight times the only output; or of the share that output ``head`` is of the first one.
+
+    The first one is known to be at least so much. Where a critic says less, that much it is, and does not change.
+    """
     delta[:] = weight if head == 0 else np.float32(0)
     if head > 0:
         for j in range(len(delta)):
-            whole = max(value[j, 0], LEAST)
+            whole = max(value[j, 0], least)
             delta[j, head] = weight / whole
-            delta[j, 0] = -weight * value[j, head] / (whole * whole)
+            delta[j, 0] = -weight * value[j, head] / (whole * whole) if value[j, 0] > least else np.float32(0)
 
 
 # --- training -----------------------------------------------------------------------------------------------------------
@@ -129,7 +130,9 @@ def train(actor, critic, nets, bench, desks, rates, before, rows, which, noise, 
                 follow(nets.critics_target[i], nets.critics[i], rates.target)
         elif t % rates.delay == 0 and part == 3:
             first, last = half(len(bench.pair), i)
-            climb(actor, critic, nets.actor, nets.critics[0], NO_GOAL, 0, desks[i], last - first, -1.0 / len(bench.pair))
+            climb(
+                actor, critic, nets.actor, nets.critics[0], NO_GOAL, 0, 0.0, desks[i], last - first, -1.0 / len(bench.pair)
+            )
         elif t % rates.delay == 0:
             improve(nets, desks, rates, i, t // rates.delay)
         report(counters)
@@ -219,7 +222,7 @@ def improve(nets, desks, rates, i, t):
 
 
 @entry("the policy gradient", 10)
-def ascend(desk, actor, critic, phi, theta, goal, head, rows, which, totals, counters):
+def ascend(desk, actor, critic, phi, theta, goal, head, least, rows, which, totals, counters):
     """Σ ∇_φ Q_θ(s, goal, π_φ(s)) over the states ``which``, as so many sums as there are totals."""
     while True:
         group = draw(counters)
@@ -229,14 +232,14 @@ def ascend(desk, actor, critic, phi, theta, goal, head, rows, which, totals, cou
         while first < last:
             n = min(last - first, len(desk.obs))
             take_states(rows, which[first : first + n], desk.obs)
-            climb(actor, critic, phi, theta, goal, head, desk, n, 1.0)
+            climb(actor, critic, phi, theta, goal, head, least, desk, n, 1.0)
             for k in range(phi.size):
                 totals[group, k] += desk.gradient[k]
             first += n
 
 
 @entry("the variation of policies", 10)
-def vary(desk, actor, critic, offspring, theta, goals, heads, rows, which, rate, counters):
+def vary(desk, actor, critic, offspring, theta, goals, heads, least, rows, which, rate, counters):
     """Parents climb Q_θ, each with its goal, where they stand: a step of a fresh Adam per minibatch.
 
     Minibatches ``which`` are (parents, steps, n), or (1, steps, n) if all have the same.
@@ -250,7 +253,7 @@ def vary(desk, actor, critic, offspring, theta, goals, heads, rows, which, rate,
         desk.v[:] = 0
         for step in range(steps):
             take_states(rows, which[k % lots, step], desk.obs)
-            climb(actor, critic, offspring[k], theta, goals[k], heads[k], desk, n, -1.0 / n)
+            climb(actor, critic, offspring[k], theta, goals[k], heads[k], least, desk, n, -1.0 / n)
             adam(offspring[k], desk.gradient, desk.m, desk.v, rate, step + 1)
 
 
@@ -309,7 +312,7 @@ class CompiledLearner:
         self, solution: np.ndarray, theta: np.ndarray, goal: np.ndarray, rows: np.ndarray, which: np.ndarray
     ) -> np.ndarray:
         """∇_φ J(φ) at a solution, J the mean of Q_θ(s, goal, π_φ(s)) over the states of these rows."""
-        return mean_gradient(self.policy, self.critic, solution, theta, goal, 0, rows, which)
+        return mean_gradient(self.policy, self.critic, solution, theta, goal, 0, 0.0, rows, which)
 
     def vary(
         self, parents: np.ndarray, theta: np.ndarray, goals: np.ndarray, rows: np.ndarray, which: np.ndarray, rate: float
@@ -317,7 +320,7 @@ class CompiledLearner:
         """PG variation: parents (n, D) climb J, a step of a fresh Adam per minibatch of rows, (n or 1, steps, m)."""
         offspring = np.array(parents, np.float32)
         heads = np.zeros(len(parents), np.int64)
-        fixed = self.policy, self.critic, offspring, theta, goals, heads, rows, which, rate
+        fixed = self.policy, self.critic, offspring, theta, goals, heads, 0.0, rows, which, rate
         desk = partial(make_desk, self.policy, self.critic, which.shape[2])
         together(lambda counters: vary(desk(), *fixed, counters), most(len(parents)))
         return offspring
@@ -330,12 +333,13 @@ def mean_gradient(
     theta: np.ndarray,
     goal: np.ndarray,
     head: int,
+    least: float,
     rows: np.ndarray,
     which: np.ndarray,
 ) -> np.ndarray:
     """Mean of ∇_φ Q_θ(s, goal, π_φ(s)), or of the share ``head`` (see ``aim``), over the states of these rows."""
     totals = np.zeros((GROUPS, phi.size), np.float32)
-    fixed = policy, critic, phi, theta, goal, head, rows, which, totals
+    fixed = policy, critic, phi, theta, goal, head, least, rows, which, totals
     desk = partial(make_desk, policy, critic, min(CHUNK, len(which)))
     together(lambda counters: ascend(desk(), *fixed, counters), most(GROUPS))
     return totals.sum(axis=0) / np.float32(len(which))

@@ -59,6 +59,11 @@ class MeasureCritic:
     def measures(self) -> int:
         return int(self.net.sizes[-1]) - 1
 
+    @property
+    def least(self) -> float:
+        """What the time left is at least: that of one step."""
+        return 1 - self.td3.settings.discount
+
     def train(self) -> None:
         """Learn from minibatches of the buffer, if there is anything in it."""
         buffer, n = self.td3.buffer, self.td3.settings.critic_batch
@@ -77,7 +82,7 @@ class MeasureCritic:
         """Of each measure at a solution, (k, dim), all over the same so many states of the buffer."""
         buffer, which = self.td3.buffer, self.td3.buffer.draw(self.rng, states)
         fixed = self.policy, self.net, solution, self.psi, self.td3.goal
-        return np.stack([mean_gradient(*fixed, 1 + j, buffer.rows, which) for j in range(self.measures)])
+        return np.stack([mean_gradient(*fixed, 1 + j, self.least, buffer.rows, which) for j in range(self.measures)])
 
     def vary(self, parents: np.ndarray, heads: np.ndarray, steps: int, batch: int, learning_rate: float) -> np.ndarray:
         """Parents (n, dim) climb the measures ``heads`` (n,), the first of which is 1, all over the same states."""
@@ -85,7 +90,7 @@ class MeasureCritic:
         offspring = np.array(parents, np.float32)
         goals = np.repeat(self.td3.goal[None], len(parents), axis=0)
         which = buffer.draw(self.rng, 1, steps, batch)
-        fixed = self.policy, self.net, offspring, self.psi, goals, heads, buffer.rows, which, learning_rate
+        fixed = self.policy, self.net, offspring, self.psi, goals, heads, self.least, buffer.rows, which, learning_rate
         desk = partial(make_desk, self.policy, self.net, batch)
         together(lambda counters: vary(desk(), *fixed, counters), most(len(parents)))
         return offspring

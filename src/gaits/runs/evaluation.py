@@ -58,7 +58,11 @@ class Evaluation:
     @property
     def robustness(self) -> float:
         """Mean elite robustness."""
-        return _mean(self.elite_robustness)
+        return self.mean(self.elite_robustness)
+
+    def mean(self, values: np.ndarray) -> float:
+        """Over elites; those that failed count nowhere. NaN if there are none."""
+        return _mean(values[~self.failed])
 
     @property
     def objective_std(self) -> np.ndarray:
@@ -112,9 +116,11 @@ class Evaluation:
             "loss": {name: recorded[name] - mean[name] for name in LOSSES},
             "loss_by_median": {name: recorded[name] - median[name] for name in LOSSES},
             "expected_qd_score": self.expected_qd_score(low),
-            "distance_to_centre": _mean(self.distance(task)),
-            "objective_std": _mean(self.objective_std),
-            "measures_std": {name: _mean(std) for name, std in zip(task.measure_names, self.measures_std.T, strict=True)},
+            "distance_to_centre": self.mean(self.distance(task)),
+            "objective_std": self.mean(self.objective_std),
+            "measures_std": {
+                name: self.mean(std) for name, std in zip(task.measure_names, self.measures_std.T, strict=True)
+            },
             "profile": {name: values.tolist() for name, values in self.profile(task).items()},
         }
         return _strict(numbers)
