@@ -224,4 +224,4 @@ def test_a_damaged_evaluation_is_no_reason_to_export_nothing(tmp_path, capsys):
     run = gaits.train(small_task(), "map_elites", evaluations=40, batch_size=10, out=tmp_path / "run")
     (run.folder / "evaluation.npz").write_bytes(b"nothing")
     assert "new_episodes" not in export_policy(run)[1]
-    assert "without what its evaluation found" in capsys.readouterr().err
+    assert "without its means of new episodes" in capsys.readouterr().err

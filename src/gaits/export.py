@@ -96,7 +96,7 @@ def _played_again(run: Run) -> Evaluation | None:
     try:
         return load_evaluation(run)
     except ValueError as error:
-        say(f"Exported without what its evaluation found: {error}")
+        say(f"Exported without its means of new episodes: {error}")
         return None
 
 
