@@ -31,12 +31,8 @@ from numba.extending import lower_builtin, models, register_model
 intrinsic: Any = _intrinsic  # what it makes is called with one argument less than it has
 INT32 = ir.IntType(32)
 
-ONE, FOUR, EIGHT, SIXTEEN = (
-    (0,),
-    4 * (0,),
-    8 * (0,),
-    16 * (0,),
-)  # how many side by side: a tuple, because its length is part of its type
+ONE, FOUR, EIGHT, SIXTEEN, THIRTY_TWO = (n * (0,) for n in (1, 4, 8, 16, 32))
+"""How many side by side: a tuple, because its length is part of its type."""
 
 
 class Lanes(types.Type):

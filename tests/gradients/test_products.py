@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from gaits.gradients.products import LANES, NOTHING, centre, dot, inner, total
-from gaits.lanes import ONE, lanes
+from gaits.gradients.products import LANES, NOTHING, centre, dot, inner, sum_columns, total
+from gaits.lanes import ONE, SIXTEEN, THIRTY_TWO, lanes
 
 F = np.float32
 SIZES = [(1, 1, 1), (5, 3, 16), (6, 8, 16), (7, 9, 17), (13, 24, 33), (2, 17, 48), (9, 0, 16)]
@@ -60,6 +60,27 @@ def test_every_number_of_a_product_is_one_sum_of_fused_terms_in_order(m, k, n, l
         out = np.full((m + 1, n), F(7))
         compiled_dot(a, b, start, out[:m])
         np.testing.assert_array_equal(out[:m], slow_dot(a, b, start), strict=True)
+        assert (out[m] == 7).all(), "nothing is written behind the last row"
+
+
+@njit
+def dot_by(a, b, start, out, lot):
+    desk = np.empty((1 + len(a) + len(b)) * len(lot), np.float32)
+    for column in range(0, b.shape[1], len(lot)):
+        sum_columns(a, b, start, out, column, desk, lot)
+
+
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize(("m", "k", "n"), [*SIZES, (8, 40, 77)])
+def test_processors_with_wide_registers_and_others_have_the_same_numbers(m, k, n, right):
+    rng = np.random.default_rng([m, k, n])
+    a, b, start = matrix(rng, m, k, False), matrix(rng, k, n, right), matrix(rng, 1, n, False)[0]
+    expected = np.zeros((m, n), F)
+    compiled_dot(a, b, start, expected)
+    for lot in (SIXTEEN, THIRTY_TWO):
+        out = np.full((m + 1, n), F(7))
+        dot_by(a, b, start, out[:m], lot)
+        np.testing.assert_array_equal(out[:m], expected, strict=True)
         assert (out[m] == 7).all(), "nothing is written behind the last row"
 
 

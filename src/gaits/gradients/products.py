@@ -2,17 +2,22 @@
 
 Every number of a product is one sum in the order of its terms, by fused multiply-adds. What BLAS computes depends on the
 processor that it finds, and so would a run; and it packs both sides, which takes a fifth of the time for some hundred rows
-and columns. Here sixteen columns of six rows are summed side by side: twelve of the sixteen registers of AVX2.
+and columns. Here sixteen columns of six rows are summed side by side: twelve of the sixteen registers of AVX2. Where there
+is AVX-512 it is thirty-two columns, twelve of thirty-two registers twice as wide: the same sums, a quarter faster.
 """
 
 from __future__ import annotations
 
+import llvmlite.binding
 import numpy as np
 
 from gaits.compiling import compiled, inline
-from gaits.lanes import ONE, SIXTEEN, across, fma, lanes, like, part, transpose8, wide
+from gaits.lanes import ONE, SIXTEEN, THIRTY_TWO, across, fma, lanes, like, part, transpose8, wide
 
 LANES, ROWS = len(SIXTEEN), 6
+BROAD = THIRTY_TWO if llvmlite.binding.get_host_cpu_features().get("avx512f") else SIXTEEN
+BREADTH = len(BROAD)
+"""Columns side by side, but where no more than ``LANES`` are left."""
 ZERO = np.float32(0)
 NOTHING = np.zeros(0, np.float32)
 
@@ -20,63 +25,73 @@ NOTHING = np.zeros(0, np.float32)
 @compiled
 def dot(a, b, start, out):
     """out = start + a b, of float32 matrices; a and b may be transposed, and start is a row or ``NOTHING``."""
-    (m, k), n = a.shape, b.shape[1]
-    row, step = a.strides[0] // 4, a.strides[1] // 4
-    desk = np.empty((1 + k + m) * LANES, np.float32)
-    x, panel, z = lanes(a, ONE), lanes(desk, SIXTEEN), lanes(out, ONE)
-    narrow = part(lanes(desk, ONE), (1 + k) * LANES)
-    for column in range(0, n, LANES):
-        width = min(n - column, LANES)
-        panel[0] = like(panel[0], ZERO)
-        for j in range(column, min(column + width, start.size)):
-            desk[j - column] = start[j]
-        lay_out(b, column, width, desk[LANES:])
-        if width == LANES:
-            sum_rows(x, row, step, panel, m, k, part(z, column), n)
+    n = b.shape[1]
+    desk = np.empty((1 + len(b) + len(a)) * BREADTH, np.float32)
+    for column in range(0, n, BREADTH):
+        if n - column > LANES:
+            sum_columns(a, b, start, out, column, desk, BROAD)
         else:
-            sum_rows(x, row, step, panel, m, k, narrow, LANES)
-            for i in range(m):
-                for j in range(width):
-                    z[i * n + column + j] = narrow[i * LANES + j]
+            sum_columns(a, b, start, out, column, desk, SIXTEEN)
 
 
 @compiled
-def lay_out(b, column, width, desk):
-    """Columns of b, row after row, as a panel sixteen wide; those that b does not have are zero."""
-    k, done = len(b), 0
+def sum_columns(a, b, start, out, column, desk, lot):
+    """The columns of a product from this one on, a lot of them or as many as there are."""
+    (m, k), n, breadth = a.shape, b.shape[1], len(lot)
+    row, step = a.strides[0] // 4, a.strides[1] // 4
+    width = min(n - column, breadth)
+    x, panel, z = lanes(a, ONE), lanes(desk, lot), lanes(out, ONE)
+    panel[0] = like(panel[0], ZERO)
+    for j in range(column, min(column + width, start.size)):
+        desk[j - column] = start[j]
+    lay_out(b, column, width, desk[breadth:], lot)
+    if width == breadth:
+        sum_rows(x, row, step, panel, m, k, part(z, column), n, lot)
+    else:
+        narrow = part(lanes(desk, ONE), (1 + k) * breadth)
+        sum_rows(x, row, step, panel, m, k, narrow, breadth, lot)
+        for i in range(m):
+            for j in range(width):
+                z[i * n + column + j] = narrow[i * breadth + j]
+
+
+@compiled
+def lay_out(b, column, width, desk, lot):
+    """Columns of b, row after row, as a panel as wide as a lot; those that b does not have are zero."""
+    k, done, breadth = len(b), 0, len(lot)
     row, step = b.strides[0] // 4, b.strides[1] // 4
     y, panel = lanes(b, ONE), lanes(desk, ONE)
-    if width == LANES and step == 1:
-        whole, done = wide(panel, SIXTEEN), k
+    if width == breadth and step == 1:
+        whole, done = wide(panel, lot), k
         for i in range(k):
-            whole[i] = wide(part(y, i * row + column), SIXTEEN)[0]
-    elif width == LANES and row == 1:
+            whole[i] = wide(part(y, i * row + column), lot)[0]
+    elif width == breadth and row == 1:
         done = k - k % 8
         for i in range(0, done, 8):
-            transpose8(y, column * step + i, step, panel, i * LANES, LANES)
-            transpose8(y, (column + 8) * step + i, step, panel, i * LANES + 8, LANES)
+            for j in range(0, breadth, 8):
+                transpose8(y, (column + j) * step + i, step, panel, i * breadth + j, breadth)
     for i in range(done, k):
         for j in range(width):
-            panel[i * LANES + j] = y[i * row + (column + j) * step]
-        for j in range(width, LANES):
-            panel[i * LANES + j] = ZERO
+            panel[i * breadth + j] = y[i * row + (column + j) * step]
+        for j in range(width, breadth):
+            panel[i * breadth + j] = ZERO
 
 
 @compiled
-def sum_rows(x, row, step, panel, m, k, z, apart):
+def sum_rows(x, row, step, panel, m, k, z, apart, lot):
     """m rows of x, ``row`` apart with terms ``step`` apart, times a panel, in whose first row sums begin; to z."""
     for i in range(0, m - ROWS + 1, ROWS):
-        sum_six(part(x, i * row), row, step, panel, k, part(z, i * apart), apart)
+        sum_six(part(x, i * row), row, step, panel, k, part(z, i * apart), apart, lot)
     if m >= ROWS:
         if m % ROWS:  # some once more, to the same numbers
-            sum_six(part(x, (m - ROWS) * row), row, step, panel, k, part(z, (m - ROWS) * apart), apart)
+            sum_six(part(x, (m - ROWS) * row), row, step, panel, k, part(z, (m - ROWS) * apart), apart, lot)
     else:
         for i in range(m):
-            sum_one(part(x, i * row), step, panel, k, part(z, i * apart))
+            sum_one(part(x, i * row), step, panel, k, part(z, i * apart), lot)
 
 
 @inline
-def sum_six(x, row, step, panel, k, z, apart):
+def sum_six(x, row, step, panel, k, z, apart, lot):
     a = b = c = d = e = f = panel[0]
     at = 0
     for i in range(1, k + 1):
@@ -88,20 +103,20 @@ def sum_six(x, row, step, panel, k, z, apart):
         e = fma(terms, x[at + 4 * row], e)
         f = fma(terms, x[at + 5 * row], f)
         at += step
-    wide(z, SIXTEEN)[0] = a
-    wide(part(z, apart), SIXTEEN)[0] = b
-    wide(part(z, 2 * apart), SIXTEEN)[0] = c
-    wide(part(z, 3 * apart), SIXTEEN)[0] = d
-    wide(part(z, 4 * apart), SIXTEEN)[0] = e
-    wide(part(z, 5 * apart), SIXTEEN)[0] = f
+    wide(z, lot)[0] = a
+    wide(part(z, apart), lot)[0] = b
+    wide(part(z, 2 * apart), lot)[0] = c
+    wide(part(z, 3 * apart), lot)[0] = d
+    wide(part(z, 4 * apart), lot)[0] = e
+    wide(part(z, 5 * apart), lot)[0] = f
 
 
 @inline
-def sum_one(x, step, panel, k, z):
+def sum_one(x, step, panel, k, z, lot):
     a = panel[0]
     for i in range(k):
         a = fma(panel[i + 1], x[i * step], a)
-    wide(z, SIXTEEN)[0] = a
+    wide(z, lot)[0] = a
 
 
 # A sum along a row is sixteen sums of every sixteenth term, which are summed then, and the terms that are left.
