@@ -50,7 +50,7 @@ class DcrlMeSettings(LuckSettings, TD3Settings):
     """States per step."""
     shared_states: bool = True
     """Whether all offspring of an iteration climb over the same states, or each over its own."""
-    critic_steps: int = 4800
+    critic_steps: int = 1200
     """Critic training steps per iteration."""
     critic_batch: int = 100
     """Transitions per critic training step."""
