@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
-from itertools import product
+from functools import reduce
+from itertools import groupby, product, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +26,8 @@ AXES = {"evaluations": ("evaluations", 1), "environment steps": ("steps", 1), "h
 """What curves are drawn over: a column, and in which unit."""
 LONG = 25_000
 """Evaluations from which on a run is told against the goal, and a variant in tables of its own length."""
+PHASES = (0, 2_000, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000)
+"""Evaluations between which it is told what offspring adds."""
 WALKS = 1_100
 """Objective that a Walker has only if it walks: standing gives less than 1,000."""
 GATE = "qd_walker", 100_000
@@ -49,14 +53,8 @@ def settings(run: Kept) -> dict[str, Any]:
     return own(run) | run.config["settings"]
 
 
-def changed(run: Kept) -> str:
-    """Settings that are not the algorithm's own, and what its version did otherwise, if that is known (kept.json)."""
-    told = [words(difference(settings(run), own(run))), run.facts.get("otherwise", "")]
-    return ", ".join(filter(None, told))
-
-
 def name(run: Kept) -> str:
-    title, change = ALGORITHMS[run.config["algorithm"]].title, changed(run)
+    title, change = ALGORITHMS[run.config["algorithm"]].title, words(difference(settings(run), own(run)))
     return f"{title}, {change}" if change else title
 
 
@@ -70,6 +68,24 @@ def runs(task: str, least: int = 0) -> list[Kept]:
     return sorted(chosen, key=lambda run: (LEARNERS.index(run.config["algorithm"]), name(run), run.config["seed"], run.end))
 
 
+def lots(task: str, least: int = 0) -> list[list[Kept]]:
+    """Runs that differ in their seeds alone."""
+    return [list(lot) for _, lot in groupby(runs(task, least), name)]
+
+
+def each(texts: Iterable[str]) -> str:
+    """One for every seed, in a cell of a table."""
+    return " · ".join(texts)
+
+
+def seeds(lot: list[Kept]) -> str:
+    return each(str(run.config["seed"]) for run in lot)
+
+
+def million(score: float) -> str:
+    return f"{score / 1e6:.3f}"
+
+
 def against(run: Kept, evaluations: int) -> float:
     """QD score over that of the paper's PGA-MAP-Elites with the same seed, both after so many evaluations."""
     base = [other for other in cell(FIRST, run.config["task"], evaluations) if other.config["seed"] == run.config["seed"]]
@@ -80,14 +96,16 @@ def progress() -> str:
     """Recorded QD scores on the way, and how many times PGA-MAP-Elites' with that seed they are."""
     rows = []
     for task, place in PLACES.items():
-        for run in runs(task, LONG):
+        for lot in lots(task, LONG):
             told = []
             for point in POINTS:
-                ratio = "" if run.config["algorithm"] == FIRST else f" ({against(run, point):.2f}x)"
-                score = f"{run.at('qd_score', point):,.0f}" if run.end >= point else ""
-                told.append(score + ratio.replace(" (nanx)", "") if score else "")
-            rows.append([place, name(run), str(run.config["seed"]), *told])
-    return markdown(["", "", "seed", *(f"{point:,}" for point in POINTS)], rows)
+                far = [run for run in lot if run.end >= point]
+                ratios = [against(run, point) for run in far if run.config["algorithm"] != FIRST]
+                scores = each(million(run.at("qd_score", point)) for run in far)
+                paired = each("–" if np.isnan(ratio) else f"{ratio:.2f}x" for ratio in ratios)
+                told.append(scores + (f" ({paired})" if not np.isnan(ratios).all() else ""))
+            rows.append([place, name(lot[0]), seeds(lot), *told])
+    return markdown(["", "", "seeds", *(f"{point:,}" for point in POINTS)], rows)
 
 
 def costs() -> str:
@@ -95,11 +113,12 @@ def costs() -> str:
     points = [("steps", 1e6 * n, f"{n} million steps") for n in STEPS] + [("seconds", 3600 * n, f"{n:g} h") for n in HOURS]
     rows = []
     for task, place in PLACES.items():
-        for run in runs(task, LONG):
-            last = run.metrics.iloc[-1]
-            scores = [f"{run.at('qd_score', n, of):,.0f}" if last[of] >= n else "" for of, n, _ in points]
-            rows.append([place, name(run), str(run.config["seed"]), *scores])
-    return markdown(["", "", "seed", *(head for *_, head in points)], rows)
+        for lot in lots(task, LONG):
+            scores = []
+            for of, n, _ in points:
+                scores.append(each(million(run.at("qd_score", n, of)) for run in lot if run.metrics[of].iloc[-1] >= n))
+            rows.append([place, name(lot[0]), seeds(lot), *scores])
+    return markdown(["", "", "seeds", *(head for *_, head in points)], rows)
 
 
 def goal() -> str:
@@ -107,38 +126,51 @@ def goal() -> str:
     rows = []
     for task, place in PLACES.items():
         theirs = paper("qd_score", FIRST, task)
-        for run in [run for run in runs(task, LONG) if run.config["algorithm"] != FIRST and run.end >= LONG]:
-            reached = run.reached("qd_score", theirs)
-            share = f"{run.at('qd_score', run.end) / theirs:.2f} of it after {run.end:,}"
-            found = f"reached after {reached:,}; {share}" if reached else share
-            rows.append([place, f"{theirs:,.0f}", name(run), str(run.config["seed"]), found])
-    return markdown(["", "the paper's, after a million", "", "seed", "here"], rows)
+        for lot in lots(task, LONG):
+            far = [run for run in lot if run.config["algorithm"] != FIRST and run.end >= LONG]
+            if far:
+                reached = (run.reached("qd_score", theirs) for run in far)
+                shares = (f"{run.at('qd_score', run.end) / theirs:.2f} after {run.end:,}" for run in far)
+                row = [place, million(theirs), name(lot[0]), seeds(far)]
+                rows.append([*row, each(f"{done:,}" if done else "–" for done in reached), each(shares)])
+    return markdown(["", "the paper's, after a million", "", "seeds", "reached after", "share of it at the end"], rows)
 
 
 def walking() -> str:
     """When runs on QD Walker begin to walk."""
     rows = []
-    for run in runs("qd_walker"):
-        walks = run.reached("objective_max", WALKS)
-        rows.append([name(run), str(run.config["seed"]), f"{walks:,}" if walks else f"not in {run.end:,}"])
-    return markdown(["", "seed", "walks after"], rows)
+    for lot in lots("qd_walker"):
+        walks = [(run.reached("objective_max", WALKS), run.end) for run in lot]
+        rows.append([name(lot[0]), seeds(lot), each(f"{at:,}" if at else f"not in {end:,}" for at, end in walks)])
+    return markdown(["", "seeds", "walks after"], rows)
 
 
 def ends() -> str:
     """The last of every run: recorded, corrected, and what it took."""
     rows = []
     for task, place in PLACES.items():
-        for run in runs(task, LONG):
-            last, again = run.metrics.iloc[-1], played_again(run)
-            left = again.get("corrected", {})
-            row = [place, name(run), str(run.config["seed"]), f"{run.end:,}", f"{last['qd_score']:,.0f}"]
-            row += [f"{left['qd_score']:,.0f}", f"{again['expected_qd_score']:,.0f}"] if left else ["", ""]
-            row += [f"{last['coverage']:.1%}" + (f", {left['coverage']:.1%}" if left else "")]
-            row += [f"{last['objective_max']:,.0f}" + (f", {left['objective_max']:,.0f}" if left else "")]
-            row += [f"{last['steps'] / 1e6:.1f}", f"{last['seconds'] / 3600:.2f}", processor(run)]
-            rows.append(row)
-    head = ["", "", "seed", "evaluations", "QD score", "corrected", "in place", "coverage, corrected", "best, corrected"]
-    return markdown([*head, "million steps", "hours", "core seconds per 100"], rows)
+        for lot in lots(task, LONG):
+            for end, same in groupby(lot, lambda run: run.end):
+                runs = list(same)
+                rows.append([place, name(lot[0]), seeds(runs), f"{end:,}", *end_of(runs)])
+    head = ["", "", "seeds", "evaluations", "QD score", "corrected", "in place", "coverage", "corrected", "best"]
+    return markdown([*head, "corrected", "million steps", "hours", "core seconds per 100"], rows)
+
+
+def end_of(runs: list[Kept]) -> list[str]:
+    def last(column: str, text: str, unit: float = 1) -> str:
+        return each(text.format(run.metrics[column].iloc[-1] / unit) for run in runs)
+
+    def again(text: str, unit: float, *keys: str) -> str:
+        found = [reduce(lambda part, key: part.get(key, {}), keys, played_again(run)) for run in runs]
+        return each(text.format(one / unit) if one != {} else "–" for one in found) if any(found) else ""
+
+    told = [last("qd_score", "{:.3f}", 1e6), again("{:.3f}", 1e6, "corrected", "qd_score")]
+    told += [again("{:.3f}", 1e6, "expected_qd_score")]
+    told += [last("coverage", "{:.0%}"), again("{:.0%}", 1, "corrected", "coverage")]
+    told += [last("objective_max", "{:,.0f}"), again("{:,.0f}", 1, "corrected", "objective_max")]
+    told += [last("steps", "{:.1f}", 1e6), last("seconds", "{:.2f}", 3600)]
+    return [*told, each(processor(run) or "–" for run in runs)]
 
 
 def played_again(run: Kept) -> dict[str, Any]:
@@ -158,12 +190,10 @@ def processor(run: Kept) -> str:
 def nearest(run: Kept) -> Kept | None:
     """Of the runs with the same task, algorithm and seed and no more settings changed, the one that is least unlike, if
     there are several the one that is as long.
-
-    One of a version that did otherwise stands beside those of that version only.
     """
 
     def kind(one: Kept) -> list[Any]:
-        return [*(one.config[key] for key in ("task", "algorithm", "seed")), one.facts.get("otherwise")]
+        return [one.config[key] for key in ("task", "algorithm", "seed")]
 
     def rank(one: Kept) -> tuple[int, str]:
         return len(difference(settings(one), own(one))), name(one)
@@ -177,23 +207,49 @@ def changes() -> str:
     """What each change of settings does to QD score and processor time, against the run that has all but it."""
     rows = []
     for task, place in PLACES.items():
-        for run in runs(task):
-            if (other := nearest(run)) is None:
-                continue
-            mine, theirs = settings(run), settings(other)
-            after = min(run.end, other.end)
-            after = max((point for point in POINTS if point <= after), default=after)
-            row = [place, name(other), words(difference(mine, theirs)), str(run.config["seed"]), f"{after:,}"]
-            row += [quotient(*(one.at("qd_score", after) for one in (run, other)))]
-            left = [played_again(one).get("corrected", {}).get("qd_score") for one in (run, other) if one.end == after]
-            row += [quotient(*left) if len(left) == 2 and all(left) else ""]
-            rows.append([*row, " / ".join(processor(one) or "–" for one in (run, other))])
-    head = ["", "", "changed to", "seed", "after", "QD score, with / without", "corrected", "core seconds per 100"]
-    return markdown(head, rows)
+        both = [(run, other) for run in runs(task) if (other := nearest(run))]
+        for (_, theirs, after), lot in groupby(both, lambda two: (name(two[0]), name(two[1]), compared(*two))):
+            rows.append([place, theirs, *change(list(lot), after)])
+    head = ["", "", "changed to", "seeds", "after", "QD score, with / without", "ratios", "corrected"]
+    return markdown([*head, "core seconds per 100"], rows)
 
 
-def quotient(one: float, other: float) -> str:
-    return f"{one:,.0f} / {other:,.0f} = {one / other:.2f}"
+def compared(run: Kept, other: Kept) -> int:
+    """After how many evaluations two runs are compared."""
+    after = min(run.end, other.end)
+    return max((point for point in POINTS if point <= after), default=after)
+
+
+def change(both: list[tuple[Kept, Kept]], after: int) -> list[str]:
+    mine, theirs = zip(*both, strict=True)
+    scores = [(run.at("qd_score", after), other.at("qd_score", after)) for run, other in both]
+    left = [tuple(played_again(one).get("corrected", {}).get("qd_score", np.nan) for one in two) for two in both]
+    corrected = [a / b if run.end == other.end == after else np.nan for (a, b), (run, other) in zip(left, both, strict=True)]
+    told = [words(difference(settings(mine[0]), settings(theirs[0]))), seeds(list(mine)), f"{after:,}"]
+    told += [each(f"{million(a)} / {million(b)}" for a, b in scores), ratios([a / b for a, b in scores]), ratios(corrected)]
+    return [*told, each(f"{processor(run) or '–'} / {processor(other) or '–'}" for run, other in both)]
+
+
+def ratios(of_seeds: list[float]) -> str:
+    """Each, and what they come to together."""
+    told = each("–" if np.isnan(ratio) else f"{ratio:.2f}" for ratio in of_seeds)
+    if np.isnan(of_seeds).all():
+        return ""
+    return f"{told}: {np.exp(np.mean(np.log(of_seeds))):.2f}" if len(of_seeds) > 1 and not np.isnan(of_seeds).any() else told
+
+
+def offspring() -> str:
+    """What one solution of each kind adds to the QD score, in each phase of a run."""
+    rows = []
+    for task, place in PLACES.items():
+        for lot in lots(task, LONG):
+            told = [run for run in lot if run.facts.get("added")]
+            for kind in told[0].facts["added"] if told else ():
+                phases = zip_longest(*(run.facts["added"][kind] for run in told))
+                gains = [each("–" if gain is None else f"{gain:.0f}" for gain in phase) for phase in phases]
+                gains += [""] * (len(PHASES) - 1 - len(gains))
+                rows.append([place, name(lot[0]), seeds(told), kind, *gains])
+    return markdown(["", "", "seeds", "", *(f"to {end:,}" for end in PHASES[1:])], rows)
 
 
 def pairs(task: str, one: str, other: str) -> list[tuple[Kept, Kept]]:
@@ -270,7 +326,7 @@ def draw(path: Path) -> None:
     for (row, (label, (column, unit))), (place, task) in product(enumerate(AXES.items()), enumerate(PLACES)):
         ax = axes[row, place]
         for run in runs(task, LONG):
-            line = "-" if not changed(run) else ":"
+            line = ":" if difference(settings(run), own(run)) else "-"
             ax.plot(run.metrics[column] / unit, run.metrics["qd_score"], line, color=looks[run.config["algorithm"]])
         ax.axhline(paper("qd_score", FIRST, task), color=looks[FIRST], linestyle="--", linewidth=1)
         ax.set(title="" if row else PLACES[task], xlabel=label, ylabel="" if place else "QD score", xlim=0, ylim=0)

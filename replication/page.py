@@ -222,7 +222,16 @@ def draw(path: Path) -> None:
 
 
 PARTS = (claims, pairs, state, evaluations, milestones, runs, luck, differences, statistics_left_out, scale)
-PARTS += (beyond.gates, beyond.goal, beyond.walking, beyond.progress, beyond.costs, beyond.changes, beyond.ends)
+PARTS += (
+    beyond.gates,
+    beyond.goal,
+    beyond.walking,
+    beyond.progress,
+    beyond.costs,
+    beyond.changes,
+    beyond.ends,
+    beyond.offspring,
+)
 MADE = {part.__name__: part for part in PARTS} | {metric: table(metric) for metric in FORMATS}
 
 

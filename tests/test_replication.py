@@ -8,6 +8,7 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -62,6 +63,21 @@ def test_a_longer_run_is_kept_and_a_shorter_is_not(keep, tmp_path, monkeypatch, 
     facts = json.loads((folder / "kept.json").read_text())
     assert facts == {"evaluations": 60_000, "qd_score_auc": 100.0 * 600 * 601 / 2}
     assert "shorter" in capsys.readouterr().out
+
+
+def test_what_each_kind_of_offspring_adds(keep, monkeypatch):
+    """To the QD score, in every phase that was gone through; the first batch has no kinds yet."""
+    monkeypatch.setattr(keep, "PHASES", (0, 8, 12, 20))
+    settings = {"batch_size": 4, "pg_share": 0.25, "injected_share": 0.25, "challenge": False, "reevaluate": 0}
+    config = {"settings": settings, "task_fields": {"objective_range": [-10.0, 100.0]}}
+    history = {
+        "objective": np.array([5.0, 1, 2, 3, 8, 0, 9, 1, 50, 4, -10, 19]),
+        "cell": np.array([0, 5, 6, 7, 0, 1, 0, 0, 3, 1, 2, 0]),
+        "status": np.array([2, 2, 2, 2, 1, 2, 1, 0, 0, 1, 2, 1]),
+    }
+    assert keep.added(config, history) == {"climbing": [3, 0], "injected": [10, 4], "crossed": [0.5, 5]}
+    settings["reevaluate"] = 5  # batches are others then
+    assert keep.added(config, history) == {}
 
 
 def made_up(kept, name: str, task: str, seed: int, spread: float) -> object:
@@ -153,71 +169,89 @@ def test_the_best_is_what_passes_the_second_gate(beyond):
 
 
 def test_ratios_are_of_one_seed_and_one_length(beyond):
-    page = beyond(("pga_me", 1, [10, 20]), ("pga_me", 2, [10, 40, 50]), *(("dcrl_me", n, [10, 60, 70]) for n in (1, 2, 3)))
-    told = {(row[1], row[2]): row[5:7] for row in rows(page.progress())}
-    assert told["PGA-MAP-Elites", "1"] == ["20", ""]
-    assert told["DCRL-MAP-Elites", "1"] == ["60 (3.00x)", "70"]  # that seed of PGA-MAP-Elites has not gone so far
-    assert told["DCRL-MAP-Elites", "2"] == ["60 (1.50x)", "70 (1.40x)"]
-    assert told["DCRL-MAP-Elites", "3"] == ["60", "70"]
+    page = beyond(
+        ("pga_me", 1, [10e6, 20e6]),
+        ("pga_me", 2, [10e6, 40e6, 50e6]),
+        *(("dcrl_me", n, [1e6, 60e6, 70e6]) for n in (1, 2, 3)),
+    )
+    (_, first, two, *others), (_, name, three, *ours) = rows(page.progress())
+    assert (first, two, others[2:4]) == ("PGA-MAP-Elites", "1 · 2", ["20.000 · 40.000", "50.000"])
+    assert (name, three) == ("DCRL-MAP-Elites", "1 · 2 · 3")
+    assert ours[2] == "60.000 · 60.000 · 60.000 (3.00x · 1.50x · –)"
+    assert ours[3] == "70.000 · 70.000 · 70.000 (– · 1.40x · –)"  # that seed of PGA-MAP-Elites has not gone so far
 
 
 def test_a_change_is_told_against_the_run_that_has_all_but_it(beyond):
     """Ladders too: a run with two settings changed stands beside the one with the first of them, of the same seed."""
     small, both = {"critic_steps": 600}, {"critic_steps": 600, "critic_hidden": (64,)}
     page = beyond(
-        *(("dcrl_me", seed, [10, 20, 90]) for seed in (1, 2)),
-        ("dcrl_me", 1, [10, 30], small),
-        ("dcrl_me", 1, [10, 15], both),
-        ("dcrl_me", 3, [10, 15], small),
-        ("pga_me", 1, [10, 15], {"critic_steps": 600}),
+        *(("dcrl_me", seed, [10e6, 20e6, 90e6]) for seed in (1, 2)),
+        ("dcrl_me", 1, [10e6, 30e6], small),
+        ("dcrl_me", 2, [10e6, 40e6], small),
+        ("dcrl_me", 1, [10e6, 15e6], both),
+        ("dcrl_me", 3, [10e6, 15e6], small),
+        ("pga_me", 1, [10e6, 15e6], {"critic_steps": 600}),
     )
-    title = "DCRL-MAP-Elites"
-    assert [row[1:6] for row in rows(page.changes())] == [
-        [title, "`critic_steps` 600", "1", "50,000", "30 / 20 = 1.50"],
-        [f"{title}, `critic_steps` 600", "`critic_hidden` 64", "1", "50,000", "15 / 30 = 0.50"],
+    title, scores = "DCRL-MAP-Elites", "30.000 / 20.000 · 40.000 / 20.000"
+    assert [row[1:7] for row in rows(page.changes())] == [
+        [title, "`critic_steps` 600", "1 · 2", "50,000", scores, "1.50 · 2.00: 1.73"],
+        [f"{title}, `critic_steps` 600", "`critic_hidden` 64", "1", "50,000", "15.000 / 30.000", "0.50"],
     ]
 
 
 def test_a_change_is_told_corrected_where_both_runs_were_played_again_at_one_length(beyond):
-    runs = [("dcrl_me", 1, [10, 20]), ("dcrl_me", 1, [10]), ("dcrl_me", 1, [30], {"hindsight": 0.0})]
-    page = beyond(*runs)
+    page = beyond(("dcrl_me", 1, [10, 20]), ("dcrl_me", 1, [10]), ("dcrl_me", 1, [30], {"hindsight": 0.0}))
     long, short, variant = page.kept()
     short.config["name"] = "dcrl_10000"
     for run, left in ((long, 9), (variant, 6)):
         run.again.update({"corrected": {"qd_score": left}, "evaluations": run.end})
-    assert [row[4:7] for row in rows(page.changes())] == [["10,000", "30 / 10 = 3.00", ""]]
+    assert [row[6:8] for row in rows(page.changes())] == [["3.00", ""]]
     short.again.update({"corrected": {"qd_score": 3}, "evaluations": short.end})
-    assert [row[4:7] for row in rows(page.changes())] == [["10,000", "30 / 10 = 3.00", "6 / 3 = 2.00"]]
-    assert [row[2:] for row in rows(page.progress())] == [["1", "10", "20", "20", "", ""]]  # of the long one only
+    assert [row[6:8] for row in rows(page.changes())] == [["3.00", "2.00"]]
+    assert [row[2] for row in rows(page.progress())] == ["1"]  # of the long one only
 
 
 def test_older_runs_have_the_defaults_of_what_came_later(beyond):
-    """And one whose version did otherwise says so, and is not told against those that do not."""
     page = beyond(("dcrl_me", 1, [10, 20]), ("dcrl_me", 1, [10, 30], {"critic_steps": 600}))
-    default, variant = page.kept()
+    default, _ = page.kept()
     del default.config["settings"]["reevaluate"]
     assert rows(page.changes())[0][2] == "`critic_steps` 600"
     assert page.name(default) == "DCRL-MAP-Elites"
-    variant.facts["otherwise"] = "hindsight by the step"
-    assert page.name(variant) == "DCRL-MAP-Elites, `critic_steps` 600, hindsight by the step"
-    assert not rows(page.changes())
 
 
 def test_the_goal_is_the_papers_last_score(beyond):
     theirs = sys.modules["kept"].paper("qd_score", "pga_me", "qd_walker")
     page = beyond(("dcrl_me", 1, [0.1 * theirs, 1.1 * theirs, 1.2 * theirs]), ("dcrl_me", 2, [1.0, 0.5 * theirs]))
-    assert [row[-1] for row in rows(page.goal())] == [
-        "reached after 50,000; 1.20 of it after 100,000",
-        "0.50 of it after 50,000",
-    ]
+    assert rows(page.goal())[0][3:] == ["1 · 2", "50,000 · –", "1.20 after 100,000 · 0.50 after 50,000"]
 
 
 def test_an_evaluation_of_a_shorter_run_is_not_shown(beyond):
     page = beyond(("dcrl_me", 1, [10, 30]))
-    run, again = page.kept()[0], {"corrected": {"qd_score": 7, "coverage": 0.1, "objective_max": 2}, "expected_qd_score": 8}
-    for end, shown in ((50_000, ["7", "8"]), (10_000, ["", ""])):
+    run, again = (
+        page.kept()[0],
+        {"corrected": {"qd_score": 7e6, "coverage": 0.1, "objective_max": 2}, "expected_qd_score": 8e6},
+    )
+    for end, shown in ((50_000, ["7.000", "8.000"]), (10_000, ["", ""])):
         run.again.update(again, evaluations=end)
         assert rows(page.ends())[0][5:7] == shown
+
+
+def test_offspring_is_told_by_kind(beyond):
+    page = beyond(*(("dcrl_me", seed, [1e6, 2e6]) for seed in (1, 2)), ("pga_me", 1, [1e6, 2e6]))
+    page.kept()[0].facts["added"] = {"climbing": [10.4, 3.0], "crossed": [5.0, 6.0]}
+    page.kept()[1].facts["added"] = {"climbing": [7.0], "crossed": [8.0]}
+    assert [row[1:6] for row in rows(page.offspring())] == [
+        ["DCRL-MAP-Elites", "1 · 2", "climbing", "10 · 7", "3 · –"],
+        ["DCRL-MAP-Elites", "1 · 2", "crossed", "5 · 8", "6 · –"],
+    ]
+
+
+def test_ends_are_told_together_where_runs_are_as_long(beyond):
+    page = beyond(*(("dcrl_me", seed, [1e6, 2e6]) for seed in (1, 2)), ("dcrl_me", 3, [1e6, 2e6, 3e6]))
+    assert [row[2:5] for row in rows(page.ends())] == [["1 · 2", "50,000", "2.000 · 2.000"], ["3", "100,000", "3.000"]]
+    again = {"corrected": {"qd_score": 7e6, "coverage": 0.1, "objective_max": 2}, "expected_qd_score": 8e6}
+    page.kept()[1].again.update(again, evaluations=50_000)
+    assert rows(page.ends())[0][5:8] == ["– · 7.000", "– · 8.000", "50% · 50%"]
 
 
 def test_core_seconds_are_of_what_was_watched(beyond):
