@@ -38,9 +38,9 @@ test: $(ALL)  ## set up all, then lint, check types and run the tests
 	$(BIN)/mypy
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-train: $(READY)  ## set up, then train a small repertoire: DCRL-MAP-Elites on QD Half-Cheetah, about three minutes
+train: $(READY)  ## set up, then train a small repertoire: DCRL-MAP-Elites on QD Half-Cheetah, two or three minutes
 	@if [ -e runs/first/config.json ]; then $(BIN)/gaits resume runs/first; \
-	else $(BIN)/gaits train qd_half_cheetah dcrl_me --evaluations 4000 --out runs/first; fi
+	else $(BIN)/gaits train qd_half_cheetah dcrl_me --evaluations 8000 --out runs/first; fi
 
 bench: $(ALL)  ## measure rollout speed side by side with bare physics and the original environments
 	$(BIN)/gaits bench rollout

@@ -40,7 +40,7 @@ SMALL = "[task.qd_walker]\ngrid = [6, 6]\nmax_steps = 20\n\n[task.qd_hopper]\nma
 
 def lessen(words: list[str]) -> list[str]:
     """The same with little to do; an option that is there already gives way, and a cluster is this machine."""
-    words = " ".join(words).replace("--evaluations 25000", "").replace("--evaluations 4000", "").split()
+    words = " ".join(words).replace("--evaluations 25000", "").replace("--evaluations 8000", "").split()
     words = ["local" if word.startswith("tcp://") else word for word in words]
     more = (["--cells", "20"] if "cvt" in words else []) + (["--critic-steps", "2"] if "pga_me" in words else [])
     return [*words, *LESS.get(words[0], []), *more]
