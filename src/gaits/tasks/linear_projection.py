@@ -9,8 +9,9 @@ it objectives fall without end; those below 0 are refused, as by the minimum acc
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -28,7 +29,10 @@ class LinearProjection(Function):
     dim: int = 100
     objective: Literal["sphere", "rastrigin"] = "sphere"
     lowest: ClassVar = 0.0
-    suited: ClassVar = {"sigma": 0.5}  # of a box 10 wide; mutations of 0.02, for weights of networks, stay where they begin
+
+    @property
+    def suited(self) -> Mapping[str, Any]:
+        return {"sigma": 0.5}  # of a box 10 wide; mutations of 0.02, for weights of networks, stay where they begin
 
     def evaluate(self, solutions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         x = solutions.astype(np.float64)

@@ -48,10 +48,13 @@ class Problem:
     """Whether a player on this machine needs a process of its own."""
     side_by_side: ClassVar[int] = 1
     """Episodes that a player plays at once, in about the time of one."""
-    suited: ClassVar[Mapping[str, Any]] = {}
-    """Defaults of settings, by name, that suit its solutions where an algorithm's own, which are for policies, do not."""
     source: str | None = None
     """``MODULE:NAME`` that gives the task, if it came from there."""
+
+    @property
+    def suited(self) -> Mapping[str, Any]:
+        """Defaults of settings, by name, that suit it where an algorithm's own do not."""
+        return {}
 
     # --- solutions ---------------------------------------------------------------------------------------------------------
 
