@@ -208,8 +208,10 @@ def changes() -> str:
     rows = []
     for task, place in PLACES.items():
         both = [(run, other) for run in runs(task) if (other := nearest(run))]
-        for (_, theirs, after), lot in groupby(both, lambda two: (name(two[0]), name(two[1]), compared(*two))):
-            rows.append([place, theirs, *change(list(lot), after)])
+        for (_, theirs), lot in groupby(both, lambda two: (name(two[0]), name(two[1]))):
+            far = [(compared(*two), two) for two in lot]
+            for after in sorted({end for end, _ in far}):  # all seeds as far as the shortest is, then those that go on
+                rows.append([place, theirs, *change([two for end, two in far if end >= after], after)])
     head = ["", "", "changed to", "seeds", "after", "QD score, with / without", "ratios", "corrected"]
     return markdown([*head, "core seconds per 100"], rows)
 
@@ -227,7 +229,8 @@ def change(both: list[tuple[Kept, Kept]], after: int) -> list[str]:
     corrected = [a / b if run.end == other.end == after else np.nan for (a, b), (run, other) in zip(left, both, strict=True)]
     told = [words(difference(settings(mine[0]), settings(theirs[0]))), seeds(list(mine)), f"{after:,}"]
     told += [each(f"{million(a)} / {million(b)}" for a, b in scores), ratios([a / b for a, b in scores]), ratios(corrected)]
-    return [*told, each(f"{processor(run) or '–'} / {processor(other) or '–'}" for run, other in both)]
+    spent = [(processor(run), processor(other)) for run, other in both if run.config["machine"] == other.config["machine"]]
+    return [*told, each(f"{a or '–'} / {b or '–'}" for a, b in spent)]
 
 
 def ratios(of_seeds: list[float]) -> str:

@@ -118,7 +118,7 @@ def learner(kept, name: str, seed: int, scores: list[float], **changes: object) 
     metrics = {"evaluations": done, "qd_score": scores, "coverage": 0.5, "objective_max": 1.0, "steps": 1e6, "seconds": 60}
     settings = asdict(settings_for(make_task("qd_walker"), name, {})) | changes
     config = {"task": "qd_walker", "algorithm": name, "seed": seed, "settings": json.loads(json.dumps(settings))}
-    config["name"] = "variant" if changes else None
+    config |= {"name": "variant" if changes else None, "machine": {"cores": 2}}
     return kept.Kept(config, pd.DataFrame(metrics), {}, {}, pd.DataFrame({"evaluations": []}))
 
 
@@ -199,6 +199,15 @@ def test_a_change_is_told_against_the_run_that_has_all_but_it(beyond):
     ]
 
 
+def test_seeds_that_go_on_are_told_after_what_all_have_done(beyond):
+    without = [("dcrl_me", seed, [1e6, 2e6, 4e6]) for seed in (1, 2)]
+    page = beyond(*without, ("dcrl_me", 1, [2e6, 3e6], {"balanced": True}), ("dcrl_me", 2, [5e6], {"balanced": True}))
+    assert [[row[3], row[4], row[6]] for row in rows(page.changes())] == [
+        ["1 · 2", "10,000", "2.00 · 5.00: 3.16"],
+        ["1", "50,000", "1.50"],
+    ]
+
+
 def test_a_change_is_told_corrected_where_both_runs_were_played_again_at_one_length(beyond):
     page = beyond(("dcrl_me", 1, [10, 20]), ("dcrl_me", 1, [10]), ("dcrl_me", 1, [30], {"hindsight": 0.0}))
     long, short, variant = page.kept()
@@ -207,7 +216,9 @@ def test_a_change_is_told_corrected_where_both_runs_were_played_again_at_one_len
         run.again.update({"corrected": {"qd_score": left}, "evaluations": run.end})
     assert [row[6:8] for row in rows(page.changes())] == [["3.00", ""]]
     short.again.update({"corrected": {"qd_score": 3}, "evaluations": short.end})
-    assert [row[6:8] for row in rows(page.changes())] == [["3.00", "2.00"]]
+    assert [row[6:] for row in rows(page.changes())] == [["3.00", "2.00", "– / –"]]
+    variant.config["machine"] = {"cores": 64}
+    assert rows(page.changes())[0][8] == ""  # what one machine takes says nothing of another's
     assert [row[2] for row in rows(page.progress())] == ["1"]  # of the long one only
 
 
