@@ -73,6 +73,11 @@ def lots(task: str, least: int = 0) -> list[list[Kept]]:
     return [list(lot) for _, lot in groupby(runs(task, least), name)]
 
 
+def usual(task: str) -> list[list[Kept]]:
+    """Those whose settings are their algorithm's own; single changes have a table, and all a row at their end."""
+    return [lot for lot in lots(task, LONG) if settings(lot[0]) == own(lot[0])]
+
+
 def each(texts: Iterable[str]) -> str:
     """One for every seed, in a cell of a table."""
     return " · ".join(texts)
@@ -96,7 +101,7 @@ def progress() -> str:
     """Recorded QD scores on the way, and how many times PGA-MAP-Elites' with that seed they are."""
     rows = []
     for task, place in PLACES.items():
-        for lot in lots(task, LONG):
+        for lot in usual(task):
             told = []
             for point in POINTS:
                 far = [run for run in lot if run.end >= point]
@@ -113,7 +118,7 @@ def costs() -> str:
     points = [("steps", 1e6 * n, f"{n} million steps") for n in STEPS] + [("seconds", 3600 * n, f"{n:g} h") for n in HOURS]
     rows = []
     for task, place in PLACES.items():
-        for lot in lots(task, LONG):
+        for lot in usual(task):
             scores = []
             for of, n, _ in points:
                 scores.append(each(million(run.at("qd_score", n, of)) for run in lot if run.metrics[of].iloc[-1] >= n))
@@ -126,7 +131,7 @@ def goal() -> str:
     rows = []
     for task, place in PLACES.items():
         theirs = paper("qd_score", FIRST, task)
-        for lot in lots(task, LONG):
+        for lot in usual(task):
             far = [run for run in lot if run.config["algorithm"] != FIRST and run.end >= LONG]
             if far:
                 reached = (run.reached("qd_score", theirs) for run in far)
@@ -245,7 +250,7 @@ def offspring() -> str:
     """What one solution of each kind adds to the QD score, in each phase of a run."""
     rows = []
     for task, place in PLACES.items():
-        for lot in lots(task, LONG):
+        for lot in usual(task):
             told = [run for run in lot if run.facts.get("added")]
             for kind in told[0].facts["added"] if told else ():
                 phases = zip_longest(*(run.facts["added"][kind] for run in told))

@@ -143,6 +143,7 @@ def export(
         ranges = zip(about["measure_names"], about["measure_ranges"], strict=True)
         asked = ", ".join(f"{name} from {low:g} to {high:g}" for name, (low, high) in ranges)
         tell(f"{path}: one policy that takes an observation and, after it, the wanted measures: {asked}")
+        tell("Ask it for any cell in the browser with:\n  " + command("explore", run))
         return
     measures = ", ".join(f"{name} {v:.2f}" for name, v in zip(about["measure_names"], about["measures"], strict=True))
     again = ""
