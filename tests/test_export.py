@@ -9,6 +9,7 @@ import pytest
 from conformance.algorithm import small_task
 
 import gaits
+from gaits import cli
 from gaits.archives.cells import find_cell, name_cell
 from gaits.export import ONNX_OPSET, WRITERS, export_policy, take_out
 from gaits.physics.world import name_observations
@@ -173,6 +174,13 @@ def test_a_policy_that_takes_measures(trained, run):
         file.unlink()
     with pytest.raises(ValueError, match="has no checkpoint"):
         export_policy(trained, conditioned=True)
+
+
+def test_the_command_says_what_a_policy_that_takes_measures_takes_and_where_to_ask_it(trained, capsys):
+    assert cli.main(["export", str(trained.folder), "--conditioned"]) == 0
+    told = capsys.readouterr().out
+    assert "and, after it, the wanted measures: foot contact from 0 to 1" in told
+    assert told.endswith(f"gaits explore {trained.folder}\n")
 
 
 def test_inputs_of_a_policy_that_takes_measures(trained, tmp_path):
