@@ -42,12 +42,13 @@ class TestSettings:
                     make_settings(record, name, {key: value})
 
 
-def test_what_may_be_left_out_is_a_number_or_nothing():
+def test_what_is_a_number_or_a_word():
     settings = ALGORITHMS["dcrl_me"].settings
-    for value in (None, 0, 1.5, np.float32(2)):
+    for value in ("lowest", 0, 1.5, np.float32(2)):
         assert make_settings(settings, "dcrl_me", {"reward_offset": value}).reward_offset == value
+    assert make_settings(settings, "dcrl_me", {"reward_offset": None}) == settings()  # as files of 0.2.0 have it
     for value in ("none", True, [1.0]):
-        with pytest.raises(ValueError, match=r"^reward_offset must be a number or left out; got "):
+        with pytest.raises(ValueError, match=r"^reward_offset must be a number or 'lowest' or left out; got "):
             make_settings(settings, "dcrl_me", {"reward_offset": value})
 
 

@@ -33,6 +33,11 @@ def test_links(page):
         assert target.startswith("https://") or (page.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("page", PAGES, **ids)
+def test_nothing_is_left_to_write(page):
+    assert not re.search(r"\b(TODO|FIXME|XXX)\b", page.read_text())
+
+
 def options_of(words: tuple[str, ...], capsys) -> set[str]:
     """Options that the help of a command names."""
     with pytest.raises(SystemExit) as exit_info:

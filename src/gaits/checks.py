@@ -17,6 +17,7 @@ import numpy as np
 
 T = TypeVar("T")
 MAX_LABEL = 200
+UNIONS = (types.UnionType, typing.Union)  # int | str, and the same where one of them is a Literal
 _NAME = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 SOURCE = re.compile(f"{_NAME}:{_NAME}")
 
@@ -115,7 +116,7 @@ def _fits(value: Any, kind: Any) -> bool:
         return value in typing.get_args(kind)
     if typing.get_origin(kind) is tuple:
         return isinstance(value, (list, tuple)) and all(_fits(item, typing.get_args(kind)[0]) for item in value)
-    if isinstance(kind, types.UnionType):
+    if typing.get_origin(kind) in UNIONS:
         return any(_fits(value, one) for one in typing.get_args(kind))
     if kind is bool or isinstance(value, bool):
         return kind is bool and isinstance(value, bool)
@@ -124,10 +125,11 @@ def _fits(value: Any, kind: Any) -> bool:
 
 def _describe(kind: Any) -> str:
     if typing.get_origin(kind) is typing.Literal:
-        return "one of " + ", ".join(map(repr, typing.get_args(kind)))
+        words = ", ".join(map(repr, typing.get_args(kind)))
+        return f"one of {words}" if len(typing.get_args(kind)) > 1 else words
     if typing.get_origin(kind) is tuple:
         return "a list of whole numbers"
-    if isinstance(kind, types.UnionType):
+    if typing.get_origin(kind) in UNIONS:
         return " or ".join(map(_describe, typing.get_args(kind)))
-    words = {int: "a whole number", float: "a number", bool: "true or false", str: "text", types.NoneType: "left out"}
-    return words.get(kind, kind.__name__)
+    plain = {int: "a whole number", float: "a number", bool: "true or false", str: "text", types.NoneType: "left out"}
+    return plain.get(kind, kind.__name__)

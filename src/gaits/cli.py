@@ -81,7 +81,8 @@ def run(args: list[str]) -> None:
     say_defaults_once(function)
     if {"-h", "--help"} & set(words):  # tyro would join the lines of a description again
         tell(fit(inspect.getdoc(function) or "", shutil.get_terminal_size().columns) + "\n")
-    tyro.cli(function, prog=f"gaits {name}", args=words, description="")
+    named = names([name, *words]) if name == "train" else [name]  # its options are those of the algorithm
+    tyro.cli(function, prog=" ".join(["gaits", *named]), args=words, description="")
 
 
 def find(name: str, words: Sequence[str] = ()) -> Callable[..., None]:
@@ -135,9 +136,14 @@ def check_lines(args: list[str]) -> None:
             raise ValueError(f"{word!r:.300} has control characters. Rename what is called so, then try again.")
 
 
+def names(args: Sequence[str]) -> list[str]:
+    """The words before the first option."""
+    return list(itertools.takewhile(lambda word: not word.startswith("-"), args))
+
+
 def check_names(args: list[str]) -> None:
     """Answer a typo in a name with the nearest, before settings of an unknown algorithm are complained about."""
-    words = list(itertools.takewhile(lambda word: not word.startswith("-"), args))
+    words = names(args)
     if words[:1] == ["train"] and len(words) >= 3:
         from gaits.algorithms import ALGORITHMS
         from gaits.tasks import TASKS

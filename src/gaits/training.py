@@ -217,7 +217,7 @@ def iterate(search: Search, directory: RunDirectory) -> Iteration:
         raise ValueError(
             f"{error} That was in iteration {search.counters.iteration + 1}. {directory.folder} keeps its last good "
             f"checkpoint, iteration {directory.saved_iteration}, and the archive it had then. Training it further would "
-            "diverge again: start anew with a lower --critic-learning-rate, or another --seed."
+            f"diverge again: start anew with a lower {error.option}, or another --seed."
         ) from None
 
 

@@ -46,6 +46,13 @@ def test_without_the_settings_it_is_the_algorithm_itself():
     assert type(make()).__name__ == "MapElites"
 
 
+@pytest.mark.parametrize("settings", [{"challenge": True}, {"reevaluate": 1}])
+def test_a_function_has_none(settings, tmp_path):
+    with pytest.raises(ValueError, match="lp_sphere is a function, the same every time"):
+        gaits.train("lp_sphere", "map_elites", evaluations=64, out=tmp_path / "run", **settings)
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_challenger_counts_with_the_worse_of_two_episodes():
     algorithm = make(challenge=True)
     algorithm.ask()

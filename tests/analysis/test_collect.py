@@ -12,7 +12,7 @@ from synthetic import make_run
 
 import gaits
 from gaits.analysis import paper_numbers, tables
-from gaits.analysis.collect import collect
+from gaits.analysis.collect import collect, settings_of
 
 HOPPER = gaits.make_task("qd_hopper", grid=(10,), objective_range=(-100.0, 900.0), hidden=(4,))
 WALKER = gaits.make_task("qd_walker", grid=(3, 3), hidden=(4,))
@@ -180,6 +180,22 @@ def test_other_settings_are_another_algorithm_and_other_fields_another_task(tmp_
     assert collection.algorithms() == ["map_elites (sigma=0.02)", "map_elites (sigma=0.5)"]
     assert collection.tasks() == ["qd_hopper (grid=10)", "qd_hopper (grid=20)"]
     assert collection.titles["map_elites (sigma=0.5)"] == "MAP-Elites (sigma=0.5)"
+
+
+def test_what_is_left_to_the_task_is_not_what_is_set_to_the_algorithms_default(tmp_path):
+    ant, sphere = gaits.make_task("qd_ant", grid=(2, 2, 2, 2), hidden=(4,)), gaits.make_task("lp_sphere", grid=(3, 3))
+    for task, algorithm, name, value in ((ant, "dcrl_me", "reward_offset", "lowest"), (sphere, "map_elites", "sigma", 0.02)):
+        make_run(tmp_path / task.name / "left", task, algorithm)
+        make_run(tmp_path / task.name / "set", task, algorithm, settings={name: value})
+        make_run(tmp_path / task.name / "elsewhere", HOPPER, algorithm)
+        collection = collect([tmp_path / task.name])
+        assert collection.skipped == {}
+        assert collection.algorithms() == [algorithm, f"{algorithm} ({name}={value})"]
+        assert collection.changed[f"{algorithm} ({name}={value})"] == f"{name} = {value}"
+        assert algorithm not in collection.changed
+        told = settings_of(collection).query("algorithm == @algorithm and setting == @name")["value"].item()
+        own = {"lp_sphere": "0.5 on Linear projection (sphere)", "qd_ant": "-0.5 on QD Ant"}[task.name]
+        assert sorted(told.split(" and ")) == sorted([own, f"{value} on {collection.titles['qd_hopper']}"])
 
 
 def test_another_archive_is_another_task_and_a_run_from_before_there_was_a_choice_has_the_grid(tmp_path):

@@ -214,7 +214,7 @@ def test_an_archive_older_than_its_metrics(tmp_path):
 
 def test_a_function_has_no_luck(tmp_path):
     run = gaits.train("lp_sphere", "map_elites", evaluations=16, out=tmp_path / "run", batch_size=16)
-    with pytest.raises(ValueError, match="there is no luck to measure"):
+    with pytest.raises(ValueError, match="there is no luck in it"):
         evaluate_run(run)
 
 

@@ -100,7 +100,7 @@ def episodes(rng, lengths, ends):
     return Transitions(obs, np.float32(rng.normal(size=(n, 2))), rng.normal(size=n), next_obs, fell, limit, solution)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 20])
+@pytest.mark.parametrize("n", [1, 2, 3, 20, 10**12])
 @pytest.mark.parametrize("timeout_terminal", [False, True])
 def test_several_steps_and_returns(rng, n, timeout_terminal):
     lengths, ends = [5, 1, 4, 3], ["fell", "limit", "limit", "failed"]
@@ -153,6 +153,15 @@ def test_fold_and_unfold(rng):
     plain = np.float32(rng.normal(size=POLICY.solution_dim))
     again = unfold(ACTOR, plain, np.zeros((5, GOALS)))
     np.testing.assert_array_equal(fold(ACTOR, again, goals), np.broadcast_to(plain, (4, plain.size)))
+
+
+def test_an_actor_without_hidden_layers_can_be_told_goals(rng):
+    actor, policy = MLP(3 + GOALS, (), 2), MLP(3, (), 2)
+    vector, obs = np.float32(rng.normal(size=actor.solution_dim)), np.float32(rng.normal(size=(20, 3)))
+    goals = np.float32(rng.uniform(-1, 1, (4, GOALS)))
+    for solution, goal in zip(fold(actor, vector, goals), goals, strict=True):
+        told = np.concatenate([obs, np.broadcast_to(goal, (20, GOALS))], axis=1)
+        np.testing.assert_allclose(policy.act(solution, obs), actor.act(vector, told), rtol=0, atol=1e-6)
 
 
 def test_rewards_count_as_far_as_goals_are_reached(rng):

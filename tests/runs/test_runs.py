@@ -184,6 +184,13 @@ def test_a_diverged_critic_stops_the_run_and_keeps_the_last_checkpoint(tmp_path)
     assert [int(path.stem) for path in checkpoint.available(run.folder / "checkpoint")] == [0]
 
 
+@pytest.mark.parametrize(("algorithm", "option"), [("pga_me", "pg_learning_rate"), ("cma_mega_td3", "climb_learning_rate")])
+def test_policies_that_climb_out_of_all_numbers_stop_the_run_too(tmp_path, algorithm, option):
+    with pytest.raises(ValueError, match=rf"climbed .* in iteration \d\..* with a lower --{option.replace('_', '-')}, or"):
+        settings = {**CRITIC, "batch_size": 8, option: 1e38}
+        gaits.train(small_task(), algorithm, out=tmp_path / "run", evaluations=80, **settings)
+
+
 # --- interruptions ---------------------------------------------------------------------------------------------------
 
 DRIVER = """

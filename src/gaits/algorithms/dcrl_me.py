@@ -6,7 +6,7 @@ A third kind of offspring comes with it: the critics' own policy, told an elite'
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -64,8 +64,8 @@ class DcrlMeSettings(LuckSettings, TD3Settings):
     """Whether a target is at least the return that its episode went on to have, which nothing but the policy decided."""
     lengthscale: float = 0.1
     """How far measures may be from the wanted ones, of a range of 2, until the reward counts 1/e (L)."""
-    reward_offset: float | None = None
-    """Added to every reward before those below zero become zero; None: what makes the task's lowest objective zero."""
+    reward_offset: float | Literal["lowest"] | None = "lowest"
+    """Added to every reward before those below zero become zero; lowest: what makes the task's lowest objective zero."""
     hindsight: float = 0.5
     """Share of episodes that are told that what was reached had been wanted."""
     shared_basin: bool = True
@@ -76,8 +76,10 @@ class DcrlMeSettings(LuckSettings, TD3Settings):
         LuckSettings.__post_init__(self)
         positive(self, "batch_size", "iso_sigma", "line_sigma", "pg_steps", "pg_learning_rate", "pg_batch", "lengthscale")
         between(self, 0, 1, "pg_share", "injected_share", "hindsight")
-        if self.reward_offset is not None:
-            between(self, -float("inf"), float("inf"), "reward_offset")
+        if self.reward_offset is None:  # as gaits 0.2.0 had it
+            object.__setattr__(self, "reward_offset", "lowest")
+        if self.reward_offset != "lowest":
+            between(self, -1_000_000, 1_000_000, "reward_offset")
         if self.iso_line < 1:
             raise ValueError(
                 f"pg_share and injected_share must leave one iso-line offspring of batch_size {self.batch_size}; got "
@@ -119,7 +121,7 @@ class DcrlMe:
             seed=iso_line,
         )
         lowest = -task.objective_range[0] / task.max_steps
-        self.offset = lowest if settings.reward_offset is None else settings.reward_offset
+        self.offset = settings.reward_offset if isinstance(settings.reward_offset, float | int) else lowest
 
     def ask(self) -> Batch:
         n = self.settings.climbing + self.settings.injected

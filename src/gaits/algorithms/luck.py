@@ -41,7 +41,10 @@ def against_luck(make: Callable[[Task, Any, np.random.SeedSequence], Algorithm])
 
     def made(task: Task, settings: LuckSettings, seed: np.random.SeedSequence) -> Algorithm:
         algorithm = make(task, settings, seed)
-        return AgainstLuck(algorithm, settings) if settings.challenge or settings.reevaluate else algorithm
+        if not (settings.challenge or settings.reevaluate):
+            return algorithm
+        task.problem.check_luck(task)
+        return AgainstLuck(algorithm, settings)
 
     return made
 

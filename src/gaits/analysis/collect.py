@@ -205,9 +205,13 @@ class Labels:
     """Names for tasks and algorithms, which tell apart those that were run with different settings."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
-        self._algorithm = _varying([(run.config.name or run.config.algorithm, _settings(run.config)) for run in runs])
+        by_task = {name for run in runs for name in run.task.problem.suited}
+        settings = [_settings(run.config, by_task) for run in runs]
+        names_of = [run.config.name or run.config.algorithm for run in runs]
+        self._algorithm = _varying(list(zip(names_of, settings, strict=True)))
         # Not the fields in config.json: an older run lacks those that came later.
-        self._task = _varying([(run.config.task, run.task.changeable) for run in runs])
+        fields = [{key: value for key, value in run.task.changeable.items() if value is not None} for run in runs]
+        self._task = _varying([(run.config.task, its) for run, its in zip(runs, fields, strict=True)])
         self._ids = {run.config.id: i for i, run in enumerate(runs)}
         rank = {name: i for i, name in enumerate([*TASKS, *ALGORITHMS])}
         names: dict[str, tuple[str, str]] = {}
@@ -236,9 +240,10 @@ class Labels:
         return self._task[self._ids[run.config.id]]
 
 
-def _settings(config: Config) -> dict[str, Any]:
-    """Settings, with an algorithm's own default where a task's is used: on its own task each is just the default."""
-    return {**dataclasses.asdict(ALGORITHMS[config.algorithm].settings()), **config.changed_settings}
+def _settings(config: Config, by_task: set[str]) -> dict[str, Any]:
+    """Settings, without those left to the task, of which each has its own: an algorithm is the same on all of them."""
+    own = dataclasses.asdict(ALGORITHMS[config.algorithm].settings())
+    return {**{name: value for name, value in own.items() if name not in by_task}, **config.changed_settings}
 
 
 def _varying(named: list[tuple[str, dict[str, Any]]]) -> list[str]:
@@ -250,7 +255,7 @@ def _varying(named: list[tuple[str, dict[str, Any]]]) -> list[str]:
         varies[name] = sorted(key for key in keys if len({repr(values.get(key)) for values in dicts}) > 1)
     labels = []
     for name, values in named:
-        told = ", ".join(f"{key}={_short(values[key])}" for key in varies[name] if values.get(key) is not None)
+        told = ", ".join(f"{key}={_short(values[key])}" for key in varies[name] if key in values)
         labels.append(f"{name} ({told})" if told else name)
     return labels
 
@@ -362,7 +367,11 @@ def settings_of(collection: Collection) -> pd.DataFrame:
     """What the runs of each algorithm were made with: a row per algorithm and setting."""
     rows = []
     for label in collection.algorithms():
-        run = collection.runs[collection.final.query("algorithm == @label")["run"].iloc[0]]
-        values = dataclasses.asdict(run.config.make_settings())
-        rows += [{"algorithm": label, "setting": key, "value": _short(value)} for key, value in values.items()]
+        folders = collection.final.query("algorithm == @label").drop_duplicates("task").set_index("task")["run"]
+        found = {task: dataclasses.asdict(collection.runs[run].config.make_settings()) for task, run in folders.items()}
+        for key in next(iter(found.values())):
+            values = {task: _short(settings[key]) for task, settings in found.items()}
+            alike = len(set(values.values())) == 1
+            told = [value if alike else f"{value} on {collection.titles[str(task)]}" for task, value in values.items()]
+            rows.append({"algorithm": label, "setting": key, "value": told[0] if alike else " and ".join(told)})
     return pd.DataFrame(rows)

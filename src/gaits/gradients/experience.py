@@ -55,7 +55,7 @@ def over_steps(rows: Experience, last: np.ndarray, n: int, discount: float) -> E
     here = np.arange(len(last))
     end = np.minimum(here + n - 1, last)
     reward = np.zeros(len(last))
-    for k in range(n):
+    for k in range(np.max(end - here, initial=-1) + 1):
         there = here + k
         reward += np.where(there <= end, discount**k * rows.reward[np.minimum(there, end)], 0.0)
     terminal = np.where(rows.terminal[end], 1.0, 1.0 - discount ** (end - here))

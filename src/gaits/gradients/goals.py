@@ -60,7 +60,7 @@ def fold(actor: MLP, vector: np.ndarray, goals: np.ndarray) -> np.ndarray:
     (weights, biases), *others = actor.layers(vector)
     obs_dim = actor.obs_dim - goals.shape[1]
     first = np.broadcast_to(weights[:, :obs_dim].ravel(), (len(goals), weights.shape[0] * obs_dim))
-    rest = np.concatenate([part.ravel() for layer in others for part in layer])
+    rest = np.concatenate([vector[:0], *(part.ravel() for layer in others for part in layer)])  # a linear one has no others
     rest = np.broadcast_to(rest, (len(goals), rest.size))
     for goal, weight in zip(goals.T, weights[:, obs_dim:].T, strict=True):  # BLAS's last bits are the machine's own
         biases = biases + goal[:, None] * weight

@@ -105,7 +105,11 @@ def make_learner(policy: MLP, actor: MLP, critic: MLP, settings: TD3Settings) ->
 
 
 class Diverged(ValueError):
-    """A critic whose numbers are no longer finite."""
+    """What learns has numbers that are no longer finite, and the option of whose learning rate that is."""
+
+    def __init__(self, message: str, option: str = "--critic-learning-rate") -> None:
+        super().__init__(message)
+        self.option = option
 
 
 class TD3:
@@ -193,7 +197,11 @@ class TD3:
         goals = np.zeros((len(parents), 0)) if goals is None else goals
         which = self.buffer.draw(self.rng, 1 if shared else len(parents), steps, batch)
         theta, rows = self.nets.critics[0], self.buffer.rows
-        return self.learner.vary(parents, theta, goals.astype(np.float32), rows, which, learning_rate)
+        varied = self.learner.vary(parents, theta, goals.astype(np.float32), rows, which, learning_rate)
+        if not np.isfinite(varied).all():
+            option = "--pg-learning-rate" if hasattr(self.settings, "pg_learning_rate") else "--climb-learning-rate"
+            raise Diverged(f"Policies that climbed the critic left all numbers, {steps} steps of {learning_rate:g}.", option)
+        return varied
 
     def metrics(self) -> dict[str, float]:
         return {"critic_loss": self.loss, "transitions": self.buffer.size}

@@ -126,7 +126,8 @@ class Config:
     @property
     def changed_settings(self) -> dict[str, Any]:
         """Settings of the algorithm that are not its defaults on this task."""
-        return _changed(self.settings, dataclasses.asdict(settings_for(self.make_task(), self.algorithm, {})))
+        own = settings_for(self.make_task(), self.algorithm, {})
+        return _changed(dataclasses.asdict(self.make_settings()), dataclasses.asdict(own))
 
     @property
     def command(self) -> str:

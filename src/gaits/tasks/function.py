@@ -49,7 +49,7 @@ class Function(Problem):
         return FunctionPlayer(self)
 
     def check_luck(self, task: Task) -> None:
-        raise ValueError(f"{task.name} is a function, the same every time: there is no luck to measure.")
+        raise ValueError(f"{task.name} is a function, the same every time: there is no luck in it.")
 
     def unwatchable(self, task: Task) -> str:
         return f"{task.title} is a function, not a robot: there is nothing to watch, only the map."

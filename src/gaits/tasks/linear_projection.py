@@ -32,7 +32,11 @@ class LinearProjection(Function):
 
     @property
     def suited(self) -> Mapping[str, Any]:
-        return {"sigma": 0.5}  # of a box 10 wide; mutations of 0.02, for weights of networks, stay where they begin
+        return {
+            "sigma": 0.5,
+            "iso_sigma": 0.5,
+            "line_sigma": 0.2,
+        }  # of a box 10 wide; a network's go nowhere
 
     def evaluate(self, solutions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         x = solutions.astype(np.float64)
