@@ -34,9 +34,18 @@ GATE = "qd_walker", 100_000
 """Where the gates stand."""
 
 
+def settings(run: Kept) -> dict[str, Any]:
+    """All that there are today; a run that is older has their defaults."""
+    return resolved(run, run.config["settings"])
+
+
 def own(run: Kept) -> dict[str, Any]:
     """What its algorithm's settings are by default."""
-    return json.loads(json.dumps(asdict(settings_for(make_task(run.config["task"]), run.config["algorithm"], {}))))
+    return resolved(run, {})
+
+
+def resolved(run: Kept, given: dict[str, Any]) -> dict[str, Any]:
+    return json.loads(json.dumps(asdict(settings_for(make_task(run.config["task"]), run.config["algorithm"], given))))
 
 
 def difference(settings: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
@@ -46,11 +55,6 @@ def difference(settings: dict[str, Any], others: dict[str, Any]) -> dict[str, An
 
 def words(settings: dict[str, Any]) -> str:
     return ", ".join(f"`{name}` {str(value).lower().strip('[]')}" for name, value in settings.items())
-
-
-def settings(run: Kept) -> dict[str, Any]:
-    """All that there are today; a run that is older has their defaults."""
-    return own(run) | run.config["settings"]
 
 
 def name(run: Kept) -> str:

@@ -186,8 +186,8 @@ def test_a_diverged_critic_stops_the_run_and_keeps_the_last_checkpoint(tmp_path)
 
 @pytest.mark.parametrize(("algorithm", "option"), [("pga_me", "pg_learning_rate"), ("cma_mega_td3", "climb_learning_rate")])
 def test_policies_that_climb_out_of_all_numbers_stop_the_run_too(tmp_path, algorithm, option):
+    settings = {**CRITIC, "batch_size": 8, option: 1e38}
     with pytest.raises(ValueError, match=rf"climbed .* in iteration \d\..* with a lower --{option.replace('_', '-')}, or"):
-        settings = {**CRITIC, "batch_size": 8, option: 1e38}
         gaits.train(small_task(), algorithm, out=tmp_path / "run", evaluations=80, **settings)
 
 
