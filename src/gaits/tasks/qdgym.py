@@ -57,7 +57,7 @@ class Robot(Problem):
 
     @property
     def suited(self) -> Mapping[str, Any]:
-        """Critics that are paid in full for standing teach a robot that stands anyway to go on doing that."""
+        """Critics that are paid in full for standing hardly look for more, if a robot stands anyway."""
         return {"reward_offset": -self.alive_bonus / 2} if self.stands else {}
 
     @property
