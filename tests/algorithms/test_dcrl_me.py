@@ -121,10 +121,10 @@ def test_a_run_against_luck_has_a_policy_that_takes_measures(tmp_path):
     assert network.solution([0.5]).shape == (run.task.solution_dim,)
 
 
-def test_critics_of_a_robot_that_stands_anyway_are_paid_half_for_it():
+def test_critics_of_a_robot_that_stands_anyway_are_paid_nothing_for_it():
     def offset(task, **given):
         return gaits.algorithms.settings_for(gaits.make_task(task), "dcrl_me", given).reward_offset
 
-    assert offset("qd_ant") == -0.5
+    assert offset("qd_ant") == -1.0
     assert offset("qd_ant", reward_offset=0.25) == 0.25
     assert {offset(task) for task in ("qd_hopper", "qd_walker", "qd_half_cheetah", "mj_hopper")} == {"lowest"}

@@ -194,7 +194,7 @@ def test_what_is_left_to_the_task_is_not_what_is_set_to_the_algorithms_default(t
         assert collection.changed[f"{algorithm} ({name}={value})"] == f"{name} = {value}"
         assert algorithm not in collection.changed
         told = settings_of(collection).query("algorithm == @algorithm and setting == @name")["value"].item()
-        own = {"lp_sphere": "0.5 on Linear projection (sphere)", "qd_ant": "-0.5 on QD Ant"}[task.name]
+        own = {"lp_sphere": "0.5 on Linear projection (sphere)", "qd_ant": "-1.0 on QD Ant"}[task.name]
         assert sorted(told.split(" and ")) == sorted([own, f"{value} on {collection.titles['qd_hopper']}"])
 
 

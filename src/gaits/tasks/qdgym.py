@@ -57,8 +57,8 @@ class Robot(Problem):
 
     @property
     def suited(self) -> Mapping[str, Any]:
-        """Critics that are paid in full for standing hardly look for more, if a robot stands anyway."""
-        return {"reward_offset": -self.alive_bonus / 2} if self.stands else {}
+        """Critics that are paid for standing hardly look for more, if a robot stands anyway."""
+        return {"reward_offset": -self.alive_bonus} if self.stands else {}
 
     @property
     def modules(self) -> tuple[str, ...]:
