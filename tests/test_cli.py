@@ -233,6 +233,13 @@ def test_algorithms(capsys):
     assert max(map(len, printed.splitlines())) < 120
 
 
+def test_an_option_of_another_algorithm_leads_to_the_help_that_has_its_own(capsys):
+    with pytest.raises(SystemExit) as exit_info:
+        cli.main(["train", "qd_hopper", "dcrl_me", "--iso-share", "0.3"])
+    assert exit_info.value.code == 2
+    assert "gaits train qd_hopper dcrl_me --help" in capsys.readouterr().err
+
+
 def test_mistakes_exit_with_two(capsys):
     assert cli.main(["bench", "rollout", "--rounds", "0"]) == 2
     assert "--rounds must be at least 1; got 0" in capsys.readouterr().err
