@@ -278,12 +278,13 @@ class Standing(NamedTuple):
     """How far one algorithm is above another where a gate stands."""
 
     verdict: str
-    ratio: float = 0.0  # mean over seeds
+    ratios: tuple[float, ...] = ()  # by seed
     found: str = ""
 
     @property
-    def rank(self) -> tuple[int, float]:
-        return (NOT_MET, OPEN, MET).index(self.verdict), self.ratio
+    def rank(self) -> tuple[int, int, float]:
+        """Several seeds say more than a higher ratio."""
+        return (NOT_MET, OPEN, MET).index(self.verdict), len(self.ratios), float(np.mean(self.ratios or 0.0))
 
 
 def standing(one: str, other: str, wanted: float) -> Standing:
@@ -299,12 +300,12 @@ def standing(one: str, other: str, wanted: float) -> Standing:
     now, least = ([a.at("qd_score", n) / b.at("qd_score", n) for a, b in both] for n in (after, done))
     if after == done:
         verdict = MET if np.mean(now) >= wanted else NOT_MET
-        return Standing(verdict, float(np.mean(now)), f"{listed(now)} after {after:,}")
+        return Standing(verdict, tuple(now), f"{listed(now)} after {after:,}")
     rising = not any(settings(a).get("reevaluate") for a, _ in both)
     if rising and min(b.end for _, b in both) >= done and np.mean(least) >= wanted:
         short = f"{listed(least)} with {min(a.end for a, _ in both):,} evaluations against {done:,}"
-        return Standing(MET, float(np.mean(least)), short)
-    return Standing(OPEN, float(np.mean(now)), f"{listed(now)} after {after:,}")
+        return Standing(MET, tuple(least), short)
+    return Standing(OPEN, tuple(now), f"{listed(now)} after {after:,}")
 
 
 def listed(ratios: list[float]) -> str:

@@ -162,6 +162,9 @@ def test_the_best_is_what_passes_the_second_gate(beyond):
     assert rows(beyond(*runs).gates())[1][2:] == ["1.40 after 100,000", "met"]
     variant = ("dcrl_me", 1, [10, 30, 80], {"hindsight": 0.0})
     assert rows(beyond(*runs, variant).gates())[1][0].startswith("DCRL-MAP-Elites, `hindsight` 0.0 over")
+    second = ("pga_budget", 2, [10, 30, 50]), ("dcrl_me", 2, [10, 30, 65])  # two seeds say more than one
+    assert rows(beyond(*runs, variant, *second).gates())[1][0] == "DCRL-MAP-Elites over PGA-MAP-Elites (budget)"
+    assert rows(beyond(*runs, variant, *second).gates())[1][2:] == ["1.10, 1.30 after 100,000", "met"]
     better = ("pga_budget", 1, [10, 30, 60], {"pg_steps": 10})
     (_, *one), two = rows(beyond(*runs, better, ("pga_me", 1, [10, 20, 40])).gates())
     assert one == ["1.3x", "1.50 after 100,000", "met"]
