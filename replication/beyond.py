@@ -29,7 +29,7 @@ LONG = 25_000
 PHASES = (0, 2_000, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000)
 """Evaluations between which it is told what offspring adds."""
 WALKS = 1_100
-"""Objective that a Walker has only if it walks: standing gives less than 1,000."""
+"""Objective that a Walker has only if it walks: standing gives about 1,000."""
 GATE = "qd_walker", 100_000
 """Where the gates stand."""
 
