@@ -235,7 +235,8 @@ def change(both: list[tuple[Kept, Kept]], after: int) -> list[str]:
     mine, theirs = zip(*both, strict=True)
     scores = [(run.at("qd_score", after), other.at("qd_score", after)) for run, other in both]
     left = [tuple(played_again(one).get("corrected", {}).get("qd_score", np.nan) for one in two) for two in both]
-    corrected = [a / b if run.end == other.end == after else np.nan for (a, b), (run, other) in zip(left, both, strict=True)]
+    there = [max(run.end, other.end) <= 1.01 * after for run, other in both]  # challengers make the last iteration longer
+    corrected = [a / b if ends else np.nan for (a, b), ends in zip(left, there, strict=True)]
     told = [words(difference(settings(mine[0]), settings(theirs[0]))), seeds(list(mine)), f"{after:,}"]
     told += [each(f"{million(a)} / {million(b)}" for a, b in scores), ratios([a / b for a, b in scores]), ratios(corrected)]
     spent = [(processor(run), processor(other)) for run, other in both if run.config["machine"] == other.config["machine"]]
