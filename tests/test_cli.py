@@ -234,10 +234,13 @@ def test_algorithms(capsys):
 
 
 def test_an_option_of_another_algorithm_leads_to_the_help_that_has_its_own(capsys):
-    with pytest.raises(SystemExit) as exit_info:
-        cli.main(["train", "qd_hopper", "dcrl_me", "--iso-share", "0.3"])
-    assert exit_info.value.code == 2
-    assert "gaits train qd_hopper dcrl_me --help" in capsys.readouterr().err
+    for task, asked in (("qd_hopper", "gaits train qd_hopper dcrl_me --help"), ("\x1b[2Jmine:task", "gaits train --help")):
+        with pytest.raises(SystemExit) as exit_info:
+            cli.main(["train", task, "dcrl_me", "--iso-share", "0.3"])
+        assert exit_info.value.code == 2
+        printed = capsys.readouterr().err
+        assert asked in printed
+        assert "\x1b[2J" not in printed
 
 
 def test_mistakes_exit_with_two(capsys):

@@ -81,8 +81,7 @@ def run(args: list[str]) -> None:
     say_defaults_once(function)
     if {"-h", "--help"} & set(words):  # tyro would join the lines of a description again
         tell(fit(inspect.getdoc(function) or "", shutil.get_terminal_size().columns) + "\n")
-    named = names([name, *words]) if name == "train" else [name]  # its options are those of the algorithm
-    tyro.cli(function, prog=" ".join(["gaits", *named]), args=words, description="")
+    tyro.cli(function, prog=program(name, words), args=words, description="")
 
 
 def find(name: str, words: Sequence[str] = ()) -> Callable[..., None]:
@@ -134,6 +133,17 @@ def check_lines(args: list[str]) -> None:
         option = i == 0 or word.startswith("-")
         if len(word.splitlines()) > 1 or word.endswith(("\n", "\r")) or (option and not word.isprintable()):
             raise ValueError(f"{word!r:.300} has control characters. Rename what is called so, then try again.")
+
+
+def program(name: str, words: Sequence[str]) -> str:
+    """How its help is asked for. The options of ``train`` are those of the algorithm that is named."""
+    named = names(words)[:2] if name == "train" else []
+    if len(named) == 2:
+        from gaits.tasks import TASKS
+
+        if named[0] in TASKS:  # a word that nobody has checked is not printed; the algorithm's has been
+            return " ".join(["gaits", name, *named])
+    return f"gaits {name}"
 
 
 def names(args: Sequence[str]) -> list[str]:

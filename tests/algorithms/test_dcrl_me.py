@@ -127,4 +127,5 @@ def test_critics_of_a_robot_that_stands_anyway_are_paid_nothing_for_it():
 
     assert offset("qd_ant") == -1.0
     assert offset("qd_ant", reward_offset=0.25) == 0.25
+    assert make(reward_offset=np.float32(0.25)).offset == 0.25
     assert {offset(task) for task in ("qd_hopper", "qd_walker", "qd_half_cheetah", "mj_hopper")} == {"lowest"}

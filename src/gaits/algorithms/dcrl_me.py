@@ -121,7 +121,7 @@ class DcrlMe:
             seed=iso_line,
         )
         lowest = -task.objective_range[0] / task.max_steps
-        self.offset = settings.reward_offset if isinstance(settings.reward_offset, float | int) else lowest
+        self.offset = lowest if settings.reward_offset in ("lowest", None) else float(settings.reward_offset)
 
     def ask(self) -> Batch:
         n = self.settings.climbing + self.settings.injected

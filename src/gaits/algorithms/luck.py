@@ -40,11 +40,10 @@ def against_luck(make: Callable[[Task, Any, np.random.SeedSequence], Algorithm])
     """The algorithm with these settings: itself, or guarded against luck."""
 
     def made(task: Task, settings: LuckSettings, seed: np.random.SeedSequence) -> Algorithm:
-        algorithm = make(task, settings, seed)
         if not (settings.challenge or settings.reevaluate):
-            return algorithm
+            return make(task, settings, seed)
         task.problem.check_luck(task)
-        return AgainstLuck(algorithm, settings)
+        return AgainstLuck(make(task, settings, seed), settings)
 
     return made
 

@@ -372,6 +372,6 @@ def settings_of(collection: Collection) -> pd.DataFrame:
         for key in next(iter(found.values())):
             values = {task: _short(settings[key]) for task, settings in found.items()}
             alike = len(set(values.values())) == 1
-            told = [value if alike else f"{value} on {collection.titles[str(task)]}" for task, value in values.items()]
-            rows.append({"algorithm": label, "setting": key, "value": told[0] if alike else " and ".join(told)})
+            told = {value if alike else f"{value} on {collection.titles[str(task)]}": None for task, value in values.items()}
+            rows.append({"algorithm": label, "setting": key, "value": " and ".join(told)})
     return pd.DataFrame(rows)

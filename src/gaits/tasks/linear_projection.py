@@ -32,11 +32,8 @@ class LinearProjection(Function):
 
     @property
     def suited(self) -> Mapping[str, Any]:
-        return {
-            "sigma": 0.5,
-            "iso_sigma": 0.5,
-            "line_sigma": 0.2,
-        }  # of a box 10 wide; a network's go nowhere
+        """Mutations for a box 10 wide; those for weights of networks stay where they begin."""
+        return {"sigma": 0.5, "iso_sigma": 0.5, "line_sigma": 0.2}
 
     def evaluate(self, solutions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         x = solutions.astype(np.float64)
