@@ -231,7 +231,7 @@ def find_ffmpeg() -> str:
     except (ImportError, RuntimeError):  # RuntimeError: the package without its program
         found = shutil.which("ffmpeg")
     if found is None:
-        raise ValueError("Videos need ffmpeg: pip install 'gaits[video]', put an ffmpeg on the PATH, or choose a .gif: --out best.gif")
+        raise ValueError("Videos need ffmpeg: pip install 'gaits[video]', an ffmpeg on the PATH, or --out best.gif")
     return found
 
 
